@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import zlib
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -46,7 +47,7 @@ from whence.index.segment import (
 )
 from whence.parse import paths
 from whence.parse.languages import BY_NAME, UNKNOWN
-from whence.parse.units import is_constructor, is_hidden, own_spans
+from whence.parse.units import is_constructor, is_hidden, line_starts, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import (
     COUNT_TOP,
@@ -457,14 +458,14 @@ class RelationRows:
             self._part_ends.append(len(self._part))
             self._lead += lead_hashes(unit.doc)
             self._lead_ends.append(len(self._lead))
-        line_ends = _LineEnds(source)
+        lines = line_starts(source)
         parameters = _Parameters(units, parsed.language)
         for one in parsed.references:
             if not one.receiver and parameters.shadow(one):
                 continue
             kind = _EDGE_KIND_ROWS[one.kind] | (OF_RECEIVER if one.unit < 0 else 0)
             name, receiver = names.setdefault(one.name, len(names)), names.setdefault(one.receiver, len(names))
-            self._rows.append((first + max(one.unit, 0), kind, name, receiver, line_ends.line(one.at)))
+            self._rows.append((first + max(one.unit, 0), kind, name, receiver, bisect_right(lines, one.at)))
         self._import_rows += [self._imports.setdefault(text, len(self._imports)) for text in parsed.imports]
         self._import_ends.append(len(self._import_rows))
 
@@ -511,21 +512,6 @@ class _Parameters:
             return ""
         name: str = words[-1] if self._type_first else words[0]
         return name if name[0].islower() else ""
-
-
-class _LineEnds:
-    """Line numbers of byte positions that come mostly in order."""
-
-    def __init__(self, source: bytes) -> None:
-        self._source, self._at, self._line = source, 0, 1
-
-    def line(self, at: int) -> int:
-        """The line of a byte."""
-        if at < self._at:
-            self._at, self._line = 0, 1
-        self._line += self._source.count(b"\n", self._at, at)
-        self._at = at
-        return self._line
 
 
 def relation_columns(rows: Array) -> dict[str, Array]:

@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from time import thread_time
 from typing import Any
 
@@ -389,9 +390,11 @@ def _requirement(part: _Part, *, ignore_case: bool) -> Requirement | None:
 def _combined(elements: Sequence[Any], *, ignore_case: bool) -> Requirement | None:
     """What a sequence requires: each run of word characters must occur in a word, at its edge where something else precedes or follows."""
     found: list[tuple[int, Requirement]] = []
-    for at, end in _run_bounds(elements):
-        runs = elements[at:end]
-        fewest = sum(run.fewest for run in runs)
+    end = 0
+    for is_run, group in groupby(elements, lambda one: isinstance(one, _Run)):
+        runs = list(group)
+        at, end = end, end + len(runs)
+        fewest = sum(run.fewest for run in runs) if is_run else 0
         if fewest >= MIN_WORD_LENGTH:
             left = elements[at - 1] if at else _ANY
             right = elements[end] if end < len(elements) else _ANY
@@ -414,17 +417,6 @@ class _Nested:
     def requirement(self, *, ignore_case: bool) -> Requirement | None:
         found = [_combined(branch, ignore_case=ignore_case) for branch in self.branches]
         return None if None in found else Requirement(any_of=tuple(one for one in found if one is not None))
-
-
-def _run_bounds(elements: Sequence[Any]) -> Iterator[tuple[int, int]]:
-    at = 0
-    while at < len(elements):
-        end = at
-        while end < len(elements) and isinstance(elements[end], _Run):
-            end += 1
-        if end > at:
-            yield at, end
-        at = max(end, at + 1)
 
 
 def _elements(tree: Any) -> list[Any]:

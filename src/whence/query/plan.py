@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
@@ -219,7 +218,7 @@ def make_plan(text: str, *, decay: float, quoted: float, boilerplate: float = 1.
         problem=_problem(text),
         paths=tuple(dict.fromkeys(_PATH.findall(text)))[:MAX_PLACES],
         modules=tuple(dict.fromkeys(_MODULE.findall(text)))[:MAX_PLACES],
-        identifiers=frozenset(_identifiers(text[:MAX_SCANNED])),
+        identifiers=frozenset(found[found.lastindex or 0] for found in _IDENTIFIER.finditer(text[:MAX_SCANNED])),
         literals=_literals(text[:MAX_SCANNED], words),
     )
 
@@ -240,11 +239,6 @@ def split_prose(text: str) -> tuple[str, str]:
         else:
             prose.append(line)
     return "\n".join(prose), "\n".join(code)
-
-
-def _identifiers(text: str) -> Iterator[str]:
-    for found in _IDENTIFIER.finditer(text):
-        yield next(group for group in found.groups() if group)
 
 
 def _literals(text: str, words: list[str]) -> tuple[str, ...]:

@@ -124,7 +124,8 @@ def confidence_of(leading: LeadingFiles, line: float, *, shipped_model: bool = T
 
 def nothing_found(query: str, line: float) -> Confidence:
     """The confidence in an empty answer."""
-    return Confidence(0.0, line, NOTHING_FOUND, _sought_of(query))
+    words = dict.fromkeys(word for word in analyzer.words(query) if word.lower() not in QUERY_STOP_WORDS)
+    return Confidence(0.0, line, NOTHING_FOUND, tuple(_prefix(word.lower()) for word in words)[:MAX_SOUGHT])
 
 
 def probability_of(features: ConfidenceFeatures, weights: Mapping[str, float]) -> float:
@@ -142,7 +143,7 @@ def fitted_weights() -> Any:
 def features_of(leading: LeadingFiles) -> ConfidenceFeatures:
     """Read the features off the leading files."""
     pool, plan = leading.pool, leading.pool.plan
-    files = leading.files
+    first, terms = leading.files[:1], pool.statistics.terms[:MAX_LOOKED_UP]
     weight = np.array([0.0 if term.whole else term.weight for term in plan.terms[:MAX_LOOKED_UP]])
     weight /= max(float(weight.sum()), 1e-9)
     names = sorted(plan.identifiers)[:MAX_LOOKED_UP]
@@ -150,9 +151,9 @@ def features_of(leading: LeadingFiles) -> ConfidenceFeatures:
     snapshot, dense = pool.snapshot, pool.dense
     smallest, largest = SIZES
     return ConfidenceFeatures(
-        near=float(dense.of_files(files[:1])[0]) if dense else 0.0,
+        near=float(dense.of_files(first)[0]) if dense else 0.0,
         nearest=float(pool.unit_nearness.max(initial=0.0)),
-        held=float(weight @ _file_holds(pool, files[:1])),
+        held=float(weight @ [bool(is_member(first, term.files)[0] or is_member(first, term.paths[0])[0]) for term in terms]),
         together=float((weight @ _units_hold(leading)).max()),
         written=_share([snapshot.count_files_with_word(word) > 0 for word in written], of_none=1.0),
         file_name=_name_fit(leading),
@@ -181,12 +182,6 @@ def _share(flags: list[bool], *, of_none: float) -> float:
     return sum(flags) / len(flags) if flags else of_none
 
 
-def _file_holds(pool: CandidatePool, file: Array) -> Array:
-    """Whether a file, or its path, holds each of the first terms."""
-    terms = pool.statistics.terms[:MAX_LOOKED_UP]
-    return np.array([bool(is_member(file, term.files)[0] or is_member(file, term.paths[0])[0]) for term in terms])
-
-
 def _units_hold(leading: LeadingFiles) -> Array:
     """Whether the best unit of each leading file, or its path, holds each of the first terms: (terms, units)."""
     pool = leading.pool
@@ -211,7 +206,8 @@ def _reasons(leading: LeadingFiles, features: ConfidenceFeatures, *, by_vectors:
     pool = leading.pool
     absent = _absent_words(pool)
     if absent:
-        yield f"no file holds {_quoted(absent)}"
+        *others, last = [f'"{word}"' for word in absent[:MAX_NAMED]]
+        yield f"no file holds {', '.join(others)} or {last}" if others else f"no file holds {last}"
     yield from _only_elsewhere(leading)
     if features.undefined and pool.plan.symbol not in absent:
         yield f'nothing is named "{pool.plan.symbol}"'
@@ -231,11 +227,6 @@ def _most_together(leading: LeadingFiles) -> tuple[int, int]:
     begins = first_of_each(np.array([term.word for term in leading.pool.plan.terms[:MAX_LOOKED_UP]]))
     held = np.logical_or.reduceat(_units_hold(leading), begins)
     return int(held.sum(axis=0).max()), len(begins)
-
-
-def _quoted(words: Sequence[str]) -> str:
-    quoted = [f'"{word}"' for word in words[:MAX_NAMED]]
-    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def _absent_words(pool: CandidatePool) -> list[str]:
@@ -273,12 +264,6 @@ def _sought(pool: CandidatePool, features: ConfidenceFeatures) -> tuple[str, ...
     terms = sorted(pool.statistics.terms[:MAX_LOOKED_UP], key=lambda term: (-round(term.unit_idf, 3), -term.term.weight))
     words = list(dict.fromkeys(term.term.word for term in terms))[:MAX_SOUGHT]
     return tuple(_prefix(pool.plan.words[word].lower()) for word in words)
-
-
-def _sought_of(query: str) -> tuple[str, ...]:
-    """The same for a query without results: its first words."""
-    words = [word for word in analyzer.words(query) if word.lower() not in QUERY_STOP_WORDS]
-    return tuple(_prefix(word.lower()) for word in dict.fromkeys(words))[:MAX_SOUGHT]
 
 
 def _prefix(word: str) -> str:

@@ -98,10 +98,6 @@ class Ledger:
             for entry in self.entries
         ]
 
-    def with_entries(self, entries: Sequence[LedgerEntry]) -> Ledger:
-        """The ledger with more entries."""
-        return Ledger(self.size, (*self.entries, *entries))
-
 
 def fold(size: int, entries: Sequence[LedgerEntry]) -> Array:
     """The scores: contributions added and multiplied in order, from zero."""
@@ -217,20 +213,16 @@ def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out:
     ledger = Ledger(len(pool.units))
     for phase in sorted({one.phase for one in used}):
         pool = frozen = pool.with_scores(ledger.scores())
-        ledger = ledger.with_entries([_entry(one, frozen, weights[one.name]) for one in used if one.phase is phase])
+        ledger = Ledger(ledger.size, (*ledger.entries, *(_entry(one, frozen, weights[one.name]) for one in used if one.phase is phase)))
     return ledger
 
 
 def _entry(one: Signal, pool: Pool, weight: float) -> LedgerEntry:
     column = one.score(pool)
-    return LedgerEntry(one.name, one.phase.name.lower(), one.operation, weight, column, _contribution(one, pool, weight, column.values))
-
-
-def _contribution(one: Signal, pool: Pool, weight: float, values: Array) -> Array:
-    if one.operation is Operation.MULTIPLY:
-        return np.asarray(values, np.float64) ** weight
+    values = np.asarray(column.values, np.float64)
     scale = float(np.nanmax(pool.scores, initial=0.0)) if one.relative else 1.0
-    return np.asarray(values, np.float64) * (weight * scale)
+    contribution = values**weight if one.operation is Operation.MULTIPLY else values * (weight * scale)
+    return LedgerEntry(one.name, one.phase.name.lower(), one.operation, weight, column, contribution)
 
 
 #: Where a candidate is: (path, line).

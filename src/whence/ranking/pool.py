@@ -312,20 +312,13 @@ def rescale(scores: Array, how: str) -> Array:
     """One retriever's scores on a common scale, by range or by rank (F2); 0 for what it did not find (NaN)."""
     found = np.flatnonzero(np.isfinite(scores))
     values = np.zeros(len(scores))
-    if len(found):
-        values[found] = _by_rank(scores[found]) if how == RRF else _by_range(scores[found])
+    known = scores[found]
+    if len(found) and how == RRF:  # 1 / (60 + rank + 1), ranks counted from 0; equal scores share the better rank
+        values[found] = 1 / (RANK_OFFSET + np.searchsorted(np.sort(-known), -known) + 1)
+    elif len(found):  # from 0 for the lowest to 1 for the highest; equal scores are 1
+        low, high = float(known.min()), float(known.max())
+        values[found] = (known - low) / (high - low) if high > low else 1.0
     return values
-
-
-def _by_range(scores: Array) -> Array:
-    """From 0 for the lowest to 1 for the highest; equal scores are 1."""
-    low, high = float(scores.min()), float(scores.max())
-    return (scores - low) / (high - low) if high > low else np.ones(len(scores))
-
-
-def _by_rank(scores: Array) -> Array:
-    """1 / (60 + rank + 1), ranks counted from 0; equal scores share the better rank."""
-    return 1 / (RANK_OFFSET + np.searchsorted(np.sort(-scores), -scores) + 1)
 
 
 def share_of_best(scores: Array, enough: float = 0.0) -> Array:

@@ -158,16 +158,10 @@ def rival_of(units: Array, ranked: RankedPool, shown: int) -> Rival | None:
     if at == 0:
         return None
     other = ranked.hits[place]
-    gaps = _gaps(ranked.ledger.lines(row), ranked.ledger.lines(other.row))
+    mine, theirs = ranked.ledger.lines(row), ranked.ledger.lines(other.row)
+    changes = zip(mine, theirs, _changes(mine), _changes(theirs), strict=True)
+    gaps = [SignalGap(one.signal, my, their, one.because, another.because) for one, another, my, their in changes if my != their]
     return Rival(pool.path(other.row), place + 1, other.score, tuple(sorted(gaps, key=lambda gap: -abs(gap.theirs - gap.mine))))
-
-
-def _gaps(mine: list[LedgerLine], theirs: list[LedgerLine]) -> list[SignalGap]:
-    return [
-        SignalGap(one.signal, my, their, one.because, other.because)
-        for one, other, my, their in zip(mine, theirs, _changes(mine), _changes(theirs), strict=True)
-        if my != their
-    ]
 
 
 def _changes(lines: list[LedgerLine]) -> list[float]:

@@ -171,18 +171,14 @@ class _Flow:
 
     def __init__(self, text: str) -> None:
         self.lines = [_normalize(line) for line in text.split("\n")]
-        parts, self._starts, at = [], [], 0
+        parts, self.starts, at = [], [], 0
         for line in self.lines:
             content = _regex(_LEADER).sub("", line, count=1).strip()
-            self._starts.append(at)
+            self.starts.append(at)
             parts.append(f"{content} " if content else "\n")
             at += len(parts[-1])
         self.text = "".join(parts)
         self.words = f" {_regex('[^a-z0-9]+').sub(' ', self.text)} "
-
-    def line_at(self, offset: int) -> int:
-        """The line, from 1, that a character of the flow comes from."""
-        return bisect_right(self._starts, offset)
 
     def has_any(self, words: tuple[str, ...]) -> bool:
         """Whether one of some words is present; one with spaces around it must be a whole word."""
@@ -229,7 +225,7 @@ def _match_phrases(flow: _Flow, *, only: str = "") -> Iterator[Instruction]:
                 present[words] = flow.has_any(words)
         if present[one.needs] and present[one.also]:
             for match in _expanded_regex(one.pattern).finditer(flow.text):
-                yield Instruction(one.kind, flow.line_at(match.start() + len(match[0]) - len(match[0].lstrip())), one.reason)
+                yield Instruction(one.kind, bisect_right(flow.starts, match.start() + len(match[0]) - len(match[0].lstrip())), one.reason)
 
 
 #: Lines without any of these have no mark of a conversation.

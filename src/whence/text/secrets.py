@@ -58,7 +58,6 @@ _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 @cache
 def _regex(pattern: str) -> re.Pattern[str]:
-    """Compile a pattern when it is first needed."""
     return re.compile(pattern)
 
 
@@ -73,14 +72,12 @@ def _token_pattern(row: str) -> TokenPattern:
     return TokenPattern(kind, tuple(literals.split()), pattern, options.get("lead", ""), tuple(near.split("|")) if near else ())
 
 
-def _named_pattern(row: str) -> NamedPattern:
-    kind, names, value = _columns(row)
-    return NamedPattern(kind, "" if names == "-" else names, value.replace("{uuid}", _UUID))
-
-
 _SECTIONS = read_sections(Path(__file__).with_name("secret_patterns.txt"))
 _TOKENS = tuple(map(_token_pattern, _SECTIONS["tokens"]))
-_NAMED = tuple(map(_named_pattern, _SECTIONS["named"]))
+_NAMED = tuple(
+    NamedPattern(kind, "" if names == "-" else names, value.replace("{uuid}", _UUID))
+    for kind, names, value in map(_columns, _SECTIONS["named"])
+)
 _PUBLISHED = tuple(_SECTIONS["published"])
 _PATTERN = PatternTable(_SECTIONS["patterns"])
 _NOT_SECRET_WORDS, _EXAMPLE_PASSWORDS, _LETTER_PAIRS = (
@@ -101,9 +98,10 @@ _RANK = {kind: rank for rank, kind in enumerate(KINDS)}
 
 def find_secrets(text: str, path: str = "") -> list[Secret]:
     """Find the secrets in a text, in order; its path may reveal more. Overlapping ones become one, of the more specific kind."""
-    lowered = _lower(text)
+    lowered = text.replace("\u0130", "i").lower()  # every character at its old offset: only \u0130 would become two
     by_context = [*_in_urls(text), *_in_headers(text, lowered), *_find_assigned(text, lowered)]
-    by_context += _find_file_secrets(path, text) if path else ()
+    for is_such_file, find_values in _FILES if path else ():
+        by_context += find_values(text) if is_such_file(path.lower()) else ()
     found: list[Secret] = []
     line, counted = 1, 0
     for start, end, kind in _merge_overlaps([*_find_tokens(text), *_find_key_blocks(text), *by_context, *_find_repeats(text, by_context)]):
@@ -148,11 +146,6 @@ def _occurrences(text: str, literal: str) -> Iterator[int]:
     while at >= 0:
         yield at
         at = text.find(literal, at + len(literal))
-
-
-def _lower(text: str) -> str:
-    """Lower case with every character at its old offset: only \u0130 would become two."""
-    return text.replace("\u0130", "i").lower()
 
 
 #: A token must not begin inside another word; an escape sequence before it is fine.
@@ -211,7 +204,9 @@ def _match_token(text: str, token: TokenPattern, literal: str) -> Iterator[Span]
         match = pattern.match(text, at)
         if match and (start := _token_start(text, token, at, match.start(match.lastindex or 0))) >= 0:
             end = match.end(match.lastindex or 0)
-            if not _is_placeholder(text[start:end]) and _is_near(text, token.near, start, end):
+            if not _is_placeholder(text[start:end]) and (
+                not token.near or any(word in text[max(0, start - _NEAR) : end + _NEAR] for word in token.near)
+            ):
                 yield start, end, token.kind
         at = text.find(literal, match.end() if match else at + len(literal))
 
@@ -221,11 +216,6 @@ def _token_start(text: str, token: TokenPattern, at: int, match_start: int) -> i
         return match_start
     lead = _regex(rf"(?:{token.lead})\Z").search(text, max(0, at - _MAX_LEAD), at)
     return lead.start() if lead else -1
-
-
-def _is_near(text: str, words: Sequence[str], start: int, end: int) -> bool:
-    around = text[max(0, start - _NEAR) : end + _NEAR] if words else ""
-    return not words or any(word in around for word in words)
 
 
 _MAX_KEY = 40_000
@@ -322,7 +312,8 @@ def _find_assigned(text: str, lowered: str) -> Iterator[Span]:
     for part, min_length in _NAME_PARTS.items():
         at = lowered.find(part)
         while at >= 0:
-            end = after = _end_of_name(text, at)
+            name = _regex(r"[\w.-]+").match(text, at)
+            end = after = name.end() if name else at + 1
             if end - at <= _MAX_NAME and (match := to_value.match(text, end)):
                 after = match.end()
                 unquoted, following = match[2] is None, text[after : after + 1]
@@ -333,11 +324,6 @@ def _find_assigned(text: str, lowered: str) -> Iterator[Span]:
                     start = match.start(3 if unquoted else 2)
                     yield from [(start, start + len(value), kind)] if kind else []
             at = lowered.find(part, after)
-
-
-def _end_of_name(text: str, at: int) -> int:
-    match = _regex(r"[\w.-]+").match(text, at)
-    return match.end() if match else at + 1
 
 
 def _kind_of_value(before: str, value: str, *, unquoted: bool) -> str:
@@ -371,7 +357,6 @@ def _is_secret(value: str, name: str, *, unquoted: bool) -> bool:
 
 
 def _is_random(value: str) -> bool:
-    """Whether a value looks randomly generated."""
     return (
         len(set(value)) >= 8
         and _is_mixed(value)
@@ -409,7 +394,6 @@ def _count_pairs(word: str) -> int:
 
 
 def _is_placeholder(value: str) -> bool:
-    """Whether a value only holds the place of a secret."""
     if len(set(value)) < 6 or any(one in value for one in _PUBLISHED):
         return True
     if len(value) > _MAX_PLACEHOLDER:
@@ -434,22 +418,12 @@ def _is_example_password(password: str) -> bool:
 # Files that hold secrets. In `.env` and similar files every value is a secret unless it is plainly harmless: a switch, a
 # small number, a plain word, a path, an address without a password. Hiding too much is better than hiding too little
 # there. In files where tools store logins, a value is a secret if its name says so, however simple it is.
-def _find_file_secrets(path: str, text: str) -> Iterator[Span]:
-    """Find the values that are secret because of the file they are in."""
-    lowered = path.lower()
-    for is_such_file, find_values in _FILES:
-        if is_such_file(lowered):
-            yield from find_values(text)
 
 
 def _is_env_file(path: str) -> bool:
     name = path.rpartition("/")[2]
     matches = [bool(_PATTERN[one].search(name)) for one in ("ENV_FILE", "TEMPLATE_FILE", "PROGRAM_FILE")]
     return matches == [True, False, False]
-
-
-def _is_login_file(path: str) -> bool:
-    return bool(_PATTERN["LOGIN_FILE"].search(path)) and not _PATTERN["TEMPLATE_FILE"].search(path.rpartition("/")[2])
 
 
 _MIN_NAMED, _MIN_OTHER = 4, 6
@@ -507,7 +481,7 @@ def _values_at(pattern: str) -> Callable[[str], Iterator[Span]]:
 #: Which files, and how their values are found.
 _FILES: tuple[tuple[Callable[[str], object], Callable[[str], Iterator[Span]]], ...] = (
     (_is_env_file, _env_values),
-    (_is_login_file, _login_values),
+    (lambda path: _PATTERN["LOGIN_FILE"].search(path) and not _PATTERN["TEMPLATE_FILE"].search(path.rpartition("/")[2]), _login_values),
     (_file_named(r"[._]netrc"), _values_at(r"(?<!\S)(?:password|passwd|account)[ \t\r\n]{1,20}(\S{1,400})")),
     (_file_named(r"[.]?pgpass(?:[.]conf)?"), _values_at(_PATTERN.texts["PGPASS"])),
     (_file_named(r"[.]?htpasswd.*"), _values_at(r"(?m)^[^#\s:]{1,200}:(\S{4,400})")),

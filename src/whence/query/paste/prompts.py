@@ -94,7 +94,9 @@ def question_in_prompt(text: str) -> CleanedQuery | None:
     if not is_prompt(text):
         return None
     end = _unfolded(text[-MAX_LOOKED_AT:])
-    for part in (_outside(end, cut=len(text) > MAX_LOOKED_AT), end):
+    unfenced = _without_fences(end)
+    blocks = [one for one in find_tagged_blocks(unfenced, cut=len(text) > MAX_LOOKED_AT) if one.begins_line]
+    for part in (remove_blocks(unfenced, blocks), end):
         if found := _labelled(part):
             return CleanedQuery(found, PROMPT, "the question was found by its label in a pasted prompt")
         if found := _last_question(_paragraphs(part)):
@@ -108,12 +110,6 @@ def _unfolded(text: str) -> str:
         return text
     text = text.replace("\\n", "\n") if text.count("\\n") * ESCAPED_EVERY > len(text) else _PATTERN["FOLD"].sub("\n\n", text)
     return _PATTERN["LEADING_FILE"].sub("", text)
-
-
-def _outside(text: str, *, cut: bool) -> str:
-    """A prompt without tagged blocks and fenced code."""
-    unfenced = _without_fences(text)
-    return remove_blocks(unfenced, [one for one in find_tagged_blocks(unfenced, cut=cut) if one.begins_line])
 
 
 def _without_fences(text: str) -> str:

@@ -48,7 +48,8 @@ def query_from_trace(text: str) -> CleanedQuery | None:
     if "\n" not in text or not _PATTERN["LOCATED"].search(text):
         return None
     read = _read_lines([_without_stamp(line[:MAX_LINE]) for line in _ends(text.split("\n"))])
-    frames = _innermost_first(read, text)
+    is_outermost_first = "most recent call last" in text or _FRAMES[0].search(text)  # Python
+    frames = [frame for cause in reversed(read.causes) for frame in (reversed(cause) if is_outermost_first else cause)]
     if len(frames) < MIN_FRAMES or sum(len(line.split()) for line in read.prose) > MAX_PROSE:
         return None
     own, of_others = (_distinct(frame.text for frame in frames if frame.whose == whose) for whose in (OWN, LIBRARY))
@@ -95,7 +96,8 @@ def _read_lines(lines: Sequence[str]) -> TraceLines:
             if bare.startswith("Caused by"):
                 read.causes.append([])
             read.errors.append(bare)
-            read.causes[-1] += _places_of_error(bare)
+            if arose := _PATTERN["PANIC_PLACE"].search(bare) or _PATTERN["THROWN_IN"].search(bare):
+                read.causes[-1].append(Frame(_trimmed(arose["path"]), "", _whose(arose["path"], "")))
         elif bare and not line[:1].isspace() and not _PATTERN["PART_OF_TRACE"].match(bare):
             read.prose.append(bare)
         before, after_frame = ("" if frame is not None else bare), frame is not None
@@ -120,12 +122,6 @@ def _frame(line: str, before: str) -> Frame | None:
     return None
 
 
-def _places_of_error(line: str) -> list[Frame]:
-    """Where an error says that it arose."""
-    found = _PATTERN["PANIC_PLACE"].search(line) or _PATTERN["THROWN_IN"].search(line)
-    return [Frame(_trimmed(found["path"]), "", _whose(found["path"], ""))] if found else []
-
-
 def _whose(path: str, name: str) -> int:
     # JavaScript calls code outside of functions <anonymous>: that is no file of the runtime.
     if _PATTERN["RUNTIME"].search(path) or _PATTERN["RUNTIME"].search(name.replace("<anonymous>", "")):
@@ -144,11 +140,6 @@ def _function_name(owner: str, name: str) -> str:
     around = owner.rstrip(".").rpartition(".")[2].partition("$")[0]
     parts = [part for part in _PATTERN["NAME_PARTS"].split(f"{around}.{name}") if part and not _PATTERN["GENERATED"].fullmatch(part)]
     return ".".join(parts[-2:])
-
-
-def _innermost_first(read: TraceLines, text: str) -> list[Frame]:
-    is_outermost_first = "most recent call last" in text or _FRAMES[0].search(text)  # Python
-    return [frame for cause in reversed(read.causes) for frame in (reversed(cause) if is_outermost_first else cause)]
 
 
 def query_from_log(text: str) -> CleanedQuery | None:

@@ -114,7 +114,8 @@ def question_in_tags(text: str) -> CleanedQuery | None:
     if "</" not in text:
         return None
     found = find_tagged_blocks(text)
-    asides = outermost([one for one in found if one.begins_line and _is_aside(one.name)])
+    tags, endings = _words("aside_tags"), tuple(f"_{one}" for one in _words("aside_endings"))
+    asides = outermost([one for one in found if one.begins_line and (one.name in tags or one.name.endswith(endings))])
     questions = [one for one in _question_tags(found, asides, text) if has_content_words(text[one.inner_start : one.inner_end])]
     if questions:
         last = max(questions, key=lambda one: one.end)
@@ -132,18 +133,10 @@ def _question_tags(found: Sequence[TaggedBlock], asides: Sequence[TaggedBlock], 
     certain = [one for one in found if one.name in _words("question_tags") or (one.argument and one.name in QUESTION_KEYS)]
     top = {one.start for one in outermost([one for one in found if one.begins_line])}
     possible = [one for one in found if one.start in top and one.name in _words("possible_question_tags")]
-    if possible and not any(_is_all(one, text) for one in possible):
+    if possible and all((text[: one.start] + text[one.end :]).strip() for one in possible):
         late = [one for one in possible if len(text) - one.end <= LATE]
         possible = late if asides or is_prompt(text) else []
     return [one for one in [*certain, *possible] if not any(aside.start < one.start and one.end < aside.end for aside in asides)]
-
-
-def _is_aside(name: str) -> bool:
-    return name in _words("aside_tags") or ("_" in name and name.rsplit("_", 1)[1] in _words("aside_endings"))
-
-
-def _is_all(one: TaggedBlock, text: str) -> bool:
-    return not text[: one.start].strip() and not text[one.end :].strip()
 
 
 def query_from_listing(text: str) -> CleanedQuery | None:
