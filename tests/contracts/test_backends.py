@@ -20,7 +20,6 @@ from whence.fleet.engine import Engine
 from whence.fleet.registry import OPERATOR, Registry
 from whence.fleet.search import Fleet
 from whence.fleet.sync import sync_index
-from whence.search.result import Backend
 
 FILES = {
     "shop/cart.py": '"""The shopping cart."""\n\nfrom shop.price import discount\n\n\nclass Cart:\n    def total(self):\n        """The sum of all prices."""\n        return sum(discount(one) for one in self.lines)\n',
@@ -60,7 +59,7 @@ def fleet(engine: Engine, index: Index) -> Fleet:
 
 
 @pytest.fixture(params=["embedded", "fleet"])
-def backend(request: pytest.FixtureRequest, index: Index, fleet: Fleet) -> Backend:
+def backend(request: pytest.FixtureRequest, index: Index, fleet: Fleet) -> Index | Fleet:
     return index if request.param == "embedded" else fleet
 
 

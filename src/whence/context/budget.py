@@ -276,7 +276,6 @@ def _line_order(piece: PackItem, lines: Sequence[str], terms: Mapping[str, float
 
 
 def _header(lines: Sequence[str], name: str) -> list[int]:
-    """The lines of a signature."""
     own = re.compile(rf"(?<!\w){re.escape(re.split(r'[.:#]', name)[-1])}(?!\w)")
     first = next((at for at, line in enumerate(lines[:MAX_READ]) if own.search(line) and not COMMENT.match(line)), 0)
     last = first
@@ -331,7 +330,6 @@ def _worths(ranked: Sequence[PackItem], phantom_share: float) -> list[float]:
 
 
 def _finite(number: float) -> float:
-    """The number, or 0 if it is not finite."""
     return number if math.isfinite(number) else 0.0
 
 
@@ -372,7 +370,6 @@ def _frame(opening: str, budget: int, pieces: int, render: Renderer, head: PackH
 
 
 def _least_budget(opening: str, pieces: int, render: Renderer, head: PackHeader) -> int:
-    """The smallest budget that holds head and foot."""
     least = 1
     while (needed := token_estimate.tokens_from_weight(_frame(opening, least, pieces, render, head))) > least:
         least = needed

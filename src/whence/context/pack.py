@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +13,8 @@ from whence.context.budget import COMMENT, ByDensity, Detail, PackedText, PackHe
 from whence.context.pipeline import RankedSymbols
 from whence.context.render import Flags, flags_shown, renderer
 from whence.context.request import ResolvedContext
-from whence.core.types import CONTAINERS, Unit
+from whence.core.types import CONTAINERS
+from whence.index.reader import Reader
 from whence.index.snapshot import Snapshot
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
@@ -24,16 +24,6 @@ from whence.text.injection import Instruction
 MAX_OUTLINE, MAX_MEMBERS = 12, 60
 #: More tokens than any text has.
 NO_BUDGET = 10**9
-
-
-class PackSource(Protocol):
-    """Where a pack reads source."""
-
-    def read_text(self, path: str) -> str | None:
-        """The text of a file."""
-
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines and have some names."""
 
 
 class Symbol:
@@ -134,7 +124,7 @@ class ContextPack:
 
     def __init__(
         self,
-        source: PackSource,
+        source: Reader,
         ranked: RankedSymbols,
         head: PackHeader,
         options: ResolvedContext,
@@ -218,7 +208,7 @@ class ContextPack:
         return [one.key for one in self.symbols if one.key not in within]
 
 
-def pieces_of(source: PackSource, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[PackItem]:
+def pieces_of(source: Reader, symbols: Sequence[Symbol], shown_path: Callable[[str], str] = str) -> list[PackItem]:
     """Symbols with their signatures, comments and source; each file is read once. `shown_path` formats paths."""
     places: dict[str, list[tuple[int, str]]] = {}
     for one in symbols:

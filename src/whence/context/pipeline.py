@@ -221,12 +221,10 @@ def _learned(run: ContextRun, allowed: Array) -> tuple[Array, Array]:
 
 
 def _found(pool: CandidatePool) -> dict[str, tuple[Array, Array]]:
-    """The units and scores of each retriever."""
     return {name: (pool.units[np.isfinite(raw)], raw[np.isfinite(raw)]) for name, raw in pool.retrieved.items()}
 
 
 def _with_included(pool: CandidatePool, include: Array | None) -> CandidatePool:
-    """The pool with units to include, found or not."""
     return pool if include is None else pool.with_candidates(*union({**_found(pool), INCLUDED: (include, np.zeros(len(include)))}))
 
 

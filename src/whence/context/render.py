@@ -201,7 +201,6 @@ def _task(head: PackHeader) -> str:
 
 
 def _facts(facts: Mapping[str, Any]) -> str:
-    """Facts in words, without unknown ones."""
     words = {True: "yes", False: "no"}
     said = [
         f"{name.replace('_', ' ')} {words[value] if isinstance(value, bool) else value}"

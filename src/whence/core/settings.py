@@ -280,6 +280,7 @@ class Setting:
     source: str
     doc: str
     allowed: str
+    limits: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def variable(self) -> str:
@@ -307,15 +308,15 @@ def merge(layers: list[Layer]) -> tuple[Settings, list[Setting]]:
     for name, (value, _) in chosen.items():
         settings = _with(settings, name.split("."), value)
     listed = [
-        dataclasses.replace(leaf, value=_listed(name, chosen[name][0]), source=chosen[name][1]) if name in chosen else leaf
+        dataclasses.replace(leaf, value=_listed(leaf, chosen[name][0]), source=chosen[name][1]) if name in chosen else leaf
         for name, leaf in leaves.items()
     ]
     return settings, listed
 
 
-def _listed(name: str, value: Any) -> Any:
+def _listed(leaf: Setting, value: Any) -> Any:
     """A value as lists of settings have it: a secret is nothing that a list may tell."""
-    return SECRET_PLACEHOLDER if value and _metadata(name).get("secret") else value
+    return SECRET_PLACEHOLDER if value and leaf.limits.get("secret") else value
 
 
 @cache
@@ -337,7 +338,7 @@ def _leaves(node: Any, prefix: str = "", metadata: Mapping[str, Any] | None = No
     if dataclasses.is_dataclass(node):
         return [leaf for f in dataclasses.fields(node) for leaf in _leaves(getattr(node, f.name), f"{prefix}{f.name}.", f.metadata)]
     metadata = metadata or {}
-    return [Setting(prefix[:-1], node, "default", metadata.get("doc", ""), _allowed(node, metadata))]
+    return [Setting(prefix[:-1], node, "default", metadata.get("doc", ""), _allowed(node, metadata), metadata)]
 
 
 def _allowed(value: Any, metadata: Mapping[str, Any]) -> str:
@@ -359,7 +360,7 @@ def _converted(leaf: Setting, raw: Any, source: str) -> Any:
     if isinstance(leaf.value, float) and isinstance(value, int) and not isinstance(value, bool):
         value = _number(value)
     if type(value) is not type(leaf.value) or not _within(leaf, value):
-        said = SECRET_PLACEHOLDER if _metadata(leaf.name).get("secret") else format_value(raw)
+        said = SECRET_PLACEHOLDER if leaf.limits.get("secret") else format_value(raw)
         raise SettingError(f"{source}: {leaf.name} = {said} is not allowed", hint=f"allowed: {leaf.allowed}")
     return value
 
@@ -382,9 +383,8 @@ def _number(value: int) -> float:
 
 def _from_text(raw: str, kind: type) -> Any:
     if kind is bool:
-        return {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}.get(
-            raw.lower(), raw
-        )
+        said = raw.lower()
+        return True if said in ("true", "1", "yes", "on") else False if said in ("false", "0", "no", "off") else raw
     try:
         return kind(raw)
     except ValueError:
@@ -392,7 +392,7 @@ def _from_text(raw: str, kind: type) -> Any:
 
 
 def _within(leaf: Setting, value: Any) -> bool:
-    metadata = _metadata(leaf.name)
+    metadata = leaf.limits
     if "choices" in metadata and value not in metadata["choices"]:
         return False
     if "pattern" in metadata and not re.fullmatch(metadata["pattern"], value):
@@ -402,18 +402,6 @@ def _within(leaf: Setting, value: Any) -> bool:
     if not isinstance(value, int | float):
         return True
     return bool(value >= metadata.get("min", value) and value <= metadata.get("max", value))
-
-
-def _metadata(name: str) -> Mapping[str, Any]:
-    node: Any = Settings()
-    metadata: Mapping[str, Any] = {}
-    for step in name.split("."):
-        if isinstance(node, Mapping):
-            node, metadata = node[step], {}
-        else:
-            metadata = next(f.metadata for f in dataclasses.fields(node) if f.name == step)
-            node = getattr(node, step)
-    return metadata
 
 
 def _with(node: Any, steps: list[str], value: Any) -> Any:

@@ -108,8 +108,6 @@ def _samples(path: Path) -> Iterator[bytes]:
 
 
 class _Files:
-    """The files of a directory, asked for by name."""
-
     def __init__(self, directory: Path) -> None:
         self._directory = directory
 
@@ -190,6 +188,5 @@ def _no_progress_bars(hub: Any) -> Iterator[None]:
 
 
 def _one_line(error: Exception) -> str:
-    """What an error says, in so many words as fit on a line."""
     text = " ".join(str(error).split()) or type(error).__name__
     return text if len(text) <= _LONGEST_REASON else text[: _LONGEST_REASON - 1] + "…"

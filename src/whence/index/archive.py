@@ -71,8 +71,6 @@ class Manifest:
 
 @dataclass(frozen=True, slots=True)
 class _Packed:
-    """A segment to pack, with its vectors and files."""
-
     segment: Path
     row: SegmentRow
     vectors: tuple[Path, VectorRow] | None

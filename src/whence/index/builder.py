@@ -213,7 +213,6 @@ class Builder:
                 self._store.set_vectors(replace(vectors, segment=new))
 
     def _merged_vectors(self, rows: list[SegmentRow], keeps: list[tuple[Segment, Array]], path: Path) -> VectorRow | None:
-        """The merged vectors of some segments, if all have vectors of one model."""
         listed = self._store.vectors()
         found = [listed.get(row.id) for row in rows]
         known = [one for one in found if one is not None]

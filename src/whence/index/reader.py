@@ -24,7 +24,17 @@ from whence.storage.postings import dead_mask
 _T = TypeVar("_T")
 
 
-class Reader(Protocol):
+class TextReader(Protocol):
+    """Where the text of files is read."""
+
+    def read_text(self, path: str) -> str | None:
+        """The text of a file without its secrets; None if it is gone or not text."""
+
+    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
+        """The files in whose text `find` finds lines, with these lines."""
+
+
+class Reader(TextReader, Protocol):
     """What a search reads from: a generation of an index on this machine, or files fetched from a fleet."""
 
     @property
@@ -38,12 +48,6 @@ class Reader(Protocol):
     @property
     def encoder(self) -> Encoder | None:
         """The encoder of its vectors, if it has any."""
-
-    def read_text(self, path: str) -> str | None:
-        """The text of a file without its secrets; None if it is gone or not text."""
-
-    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
-        """The files in whose text `find` finds lines, with these lines."""
 
     def units_at(self, path: str, keys: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
         """Units of a file by their first line and name."""

@@ -88,7 +88,6 @@ _EDGE_KIND_ROWS = {kind: row for row, kind in enumerate(EDGE_KINDS)}
 
 @lru_cache(maxsize=MAX_CACHED_WORDS)
 def _terms_of(raw: bytes) -> tuple[str, ...]:
-    """The terms of a run of word characters."""
     word = raw.decode("utf-8", "replace")
     if raw.isascii() and not raw[:1].isdigit():
         return analyzer.terms(word)

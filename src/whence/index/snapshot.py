@@ -352,19 +352,17 @@ class Snapshot:
 
     def definitions(self, name: str) -> Array:
         """The units that define a name exactly as written."""
-        rows = np.flatnonzero(self.column("units.name_hash") == name_hash(name))
-        flags = self.column("units.flags")
-        live = self.alive[self.file_of_unit[rows]] if len(rows) else rows
-        pairs = zip(rows.tolist(), np.asarray(live).tolist(), strict=True)
-        return np.array([row for row, alive in pairs if alive and flags[row] & DEFINES and self.unit_name(row) == name], np.int64)
+        return np.array([row for row in self._defining("units.name_hash", name) if self.unit_name(row) == name], np.int64)
 
     def definitions_like(self, name: str) -> Array:
         """The units that define a name when case and underscores are ignored."""
         folded = fold_name(name)
-        rows = np.flatnonzero(self.column("units.sound_hash") == name_hash(folded))
-        flags, files = self.column("units.flags"), self.file_of_unit
-        alike = (row for row in rows.tolist() if self.alive[files[row]] and flags[row] & DEFINES)
-        return np.array([row for row in alike if fold_name(self.unit_name(row)) == folded], np.int64)
+        return np.array([row for row in self._defining("units.sound_hash", folded) if fold_name(self.unit_name(row)) == folded], np.int64)
+
+    def _defining(self, column: str, name: str) -> list[int]:
+        rows = np.flatnonzero(self.column(column) == name_hash(name))
+        found: list[int] = rows[self.alive[self.file_of_unit[rows]] & (self.column("units.flags")[rows] & DEFINES > 0)].tolist()
+        return found
 
     @cached_property
     def path_parts(self) -> PathParts:

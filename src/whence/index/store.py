@@ -163,11 +163,8 @@ class IndexStore(Database):
 
     def hashes(self, paths: Iterable[str]) -> dict[str, bytes]:
         """The hashes of known files."""
-        found = {}
-        for path in paths:
-            for (known,) in self.rows("SELECT hash FROM files WHERE path = ?", [os.fsencode(path)]):
-                found[path] = known
-        return found
+        sql = "SELECT hash FROM files WHERE path = ?"
+        return {path: known for path in paths for (known,) in self.rows(sql, [os.fsencode(path)])}
 
     def update_states(self, states: Iterable[tuple[str, FileState]]) -> None:
         """Store new time stamps of files whose content is the same; call inside a transaction."""
@@ -225,10 +222,7 @@ class IndexStore(Database):
             " WHERE nth <= ? ORDER BY died DESC LIMIT ?)",
             [VERSIONS, most],
         )
-        found: dict[int, list[int]] = {}
-        for segment, row in rows:
-            found.setdefault(segment, []).append(row)
-        return found
+        return _by_segment(rows)
 
     def forget_dead_rows(self, segment: int) -> None:
         """The dead rows of a segment can no longer be revived; call inside a transaction."""
@@ -243,11 +237,8 @@ class IndexStore(Database):
     def committed(self, paths: Sequence[str] | None = None) -> dict[str, tuple[str, bytes | None]]:
         """(git's hash, ours) of the files of the commit: all, or some."""
         every = "SELECT path, blob, hash FROM committed"
-        found = (
-            self.rows(every)
-            if paths is None
-            else (row for path in paths for row in self.rows(f"{every} WHERE path = ?", [os.fsencode(path)]))
-        )
+        one = f"{every} WHERE path = ?"
+        found = self.rows(every) if paths is None else [row for path in paths for row in self.rows(one, [os.fsencode(path)])]
         return {os.fsdecode(path): (blob, known) for path, blob, known in found}
 
     def indexed_paths(self) -> set[str]:
@@ -272,10 +263,8 @@ class IndexStore(Database):
 
     def skipped_files(self) -> list[Skipped]:
         """Files that were read and left out, with the reason."""
-        return [
-            Skipped(os.fsdecode(path), reason)
-            for path, reason in self.rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
-        ]
+        rows = self.rows("SELECT path, reason FROM files WHERE reason != '' ORDER BY path")
+        return [Skipped(os.fsdecode(path), reason) for path, reason in rows]
 
     def count_files(self) -> tuple[int, int]:
         """How many files are known, and how many of them were left out after reading."""
@@ -299,10 +288,7 @@ class IndexStore(Database):
 
     def dead_rows(self) -> dict[int, list[int]]:
         """The dead rows of each segment."""
-        found: dict[int, list[int]] = {}
-        for segment, row in self.rows("SELECT segment, row FROM dead"):
-            found.setdefault(segment, []).append(row)
-        return found
+        return _by_segment(self.rows("SELECT segment, row FROM dead"))
 
     def add_segment(self, name: str, files: int, total: int, stamp: Stamp) -> int:
         """List a derived file; call inside a transaction."""
@@ -383,3 +369,10 @@ class IndexStore(Database):
         paths = [os.fsencode(key[:at]) for at, letter in enumerate(key) if letter == "#"] or [os.fsencode(key)]
         known = (path for path in paths[1:] if self.rows("SELECT 1 FROM files WHERE path = ?", [path]))
         return next(known, paths[0])
+
+
+def _by_segment(rows: Iterable[tuple[int, int]]) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for segment, row in rows:
+        found.setdefault(segment, []).append(row)
+    return found

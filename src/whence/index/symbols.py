@@ -156,7 +156,6 @@ class SymbolTable:
 
     # Tables of definitions.
     def _table(self, chosen: Array, place: Array, name: Array) -> NameTable:
-        """Some units by (place, name)."""
         rows = np.flatnonzero(chosen)
         return NameTable(scoped_key(place[rows], name[rows]), rows)
 

@@ -208,7 +208,6 @@ class _Lines:
 
 
 def _fallen(process: subprocess.Popen[bytes], at: int) -> Exception:
-    """The error for a worker that ended."""
     with suppress(subprocess.TimeoutExpired):
         process.wait(timeout=1)
     code = process.returncode

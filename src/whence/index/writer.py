@@ -236,7 +236,6 @@ class IndexWriter:
             self._open_store()
 
     def _open_latest(self) -> None:
-        """Open the latest generation, unless it is already open."""
         if self._reader is None or self._reader.generation != Generation.of(self.store, self.model):
             self._publish(IndexReader.open(self.layout, self.settings, self.store, self._encoder))
 

@@ -71,7 +71,6 @@ _HANDLER_KEYS = frozenset({"view_func", "view", "handler", "endpoint"})
 
 @cache
 def _rules() -> dict[str, list[_Rule]]:
-    """The rules of each language."""
     rules: dict[str, list[_Rule]] = {}
     parts: dict[str, str] = {}
     languages: list[str] = []

@@ -277,7 +277,6 @@ class _Walk:
         self.plain: tuple[int, int] | None = None  # the last name, if it has no colour
 
     def through(self, cursor: TreeCursor, places: Iterable[_Place]) -> None:
-        """Walk a tree."""
         above, whole = self.above, self.palette.whole
         upcoming, leading = iter(places), True
         first, last = 0, -1

@@ -32,7 +32,6 @@ class Filters:
     paths: tuple[str, ...] = ()  # files or folders, relative to the root
 
     def __post_init__(self) -> None:
-        """Reject values that cannot match anything."""
         check_choice("content", self.content, CONTENTS)
         if self.languages:
             from whence.parse.languages import KNOWN_NAMES, language_named  # noqa: PLC0415  -- only where one is named

@@ -173,7 +173,6 @@ def signal_names() -> list[str]:
 
 @cache
 def _packages() -> dict[str, str]:
-    """The package of each signal."""
     rooms = Path(__file__).parents[1]
     folders = {package: rooms.joinpath(*package.split(".")[1:]) for package in PACKAGES}
     return {module.name: package for package, folder in folders.items() for module in pkgutil.iter_modules([str(folder)])}

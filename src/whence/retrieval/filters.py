@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from whence.text import analyzer
 from whence.text.analyzer import QUERY_STOP_WORDS
 
 if TYPE_CHECKING:
+    from whence.index.reader import TextReader
     from whence.query.patterns import Pattern
 
 
@@ -47,16 +48,6 @@ def _glob_mask(snapshot: Snapshot, globs: tuple[str, ...]) -> Array:
 
     spec = GitIgnoreSpec.from_lines((glob.lstrip("!") for glob in globs), backend=BACKEND)
     return np.array([spec.match_file(path) for path in snapshot.paths], bool)
-
-
-class TextReader(Protocol):
-    """Reads files without their secrets."""
-
-    def read_text(self, path: str) -> str | None:
-        """The text of a file; None if it is gone."""
-
-    def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
-        """The files in whose text `find` finds lines, with these lines."""
 
 
 def matching_lines(snapshot: Snapshot, files: Array, pattern: Pattern, reader: TextReader) -> dict[int, list[int]]:

@@ -12,7 +12,7 @@ from whence.core.errors import QueryError, UsageError
 from whence.core.profiles import Profile
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder, is_shipped
-from whence.index.reader import Reader
+from whence.index.reader import Reader, TextReader
 from whence.index.segment import DEFINES
 from whence.index.snapshot import Snapshot
 from whence.query.filters import Filters
@@ -27,7 +27,6 @@ from whence.retrieval.exact import find_exact
 from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.filters import (
     Restriction,
-    TextReader,
     file_mask,
     lines_in_units,
     matching_lines,

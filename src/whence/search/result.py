@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.core.settings import Settings
-from whence.core.types import Unit
 from whence.parse.paths import sort_of
 from whence.ranking.confidence import Confidence
 from whence.ranking.ledger import LedgerLine
@@ -20,7 +18,7 @@ from whence.text.excerpt import ShownLine, choose_lines, shown_line
 from whence.text.injection import Instruction, flags_of
 
 if TYPE_CHECKING:
-    from whence.ranking.receipt import Why
+    from whence.index.reader import Reader
     from whence.search.pipeline import RankedFile
 
 
@@ -67,20 +65,6 @@ def _most_first(values: Iterable[str]) -> dict[str, int]:
     return dict(sorted(Counter(filter(None, values)).items(), key=lambda pair: (-pair[1], pair[0])))
 
 
-class ResultSource(Protocol):
-    """Where a result reads what it shows."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings that hold for it."""
-
-    def read_text(self, path: str) -> str | None:
-        """The text of a file."""
-
-    def units_at(self, path: str, wanted: Collection[tuple[int, str]]) -> dict[tuple[int, str], Unit]:
-        """The units of a file that begin at some lines under some names."""
-
-
 class SearchResult:
     """One file of an answer: its best unit, its span, its score and why.
 
@@ -88,7 +72,7 @@ class SearchResult:
     `best_start` and `best_end` the best of them, which gives name and kind.
     """
 
-    def __init__(self, source: ResultSource, found: RankedFile) -> None:
+    def __init__(self, source: Reader, found: RankedFile) -> None:
         self._source, self._found = source, found
         pool, hit = found.ranked.pool, found.hit
         snapshot, best = pool.snapshot, found.unit
@@ -203,13 +187,3 @@ class SearchResponse(list[SearchResult]):
     def facets(self) -> Facets:
         """What was found by language, kind and folder, also beyond the results that are given."""
         return facets_of(self.found)
-
-
-class Backend(Protocol):
-    """The stores of a corpus, opened together and asked as one (`tests/contracts/test_backends.py`)."""
-
-    def search(self, query: str, *, k: int | None = None, profile: str | None = None, plain: bool = False, **asked: Any) -> SearchResponse:
-        """The best files for a query, best first: exactly k of them when that many match."""
-
-    def why(self, query: str, target: str, *, k: int | None = None, profile: str | None = None, **asked: Any) -> Why:
-        """Why a file stands where it stands in the answer to a query."""

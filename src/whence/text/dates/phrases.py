@@ -52,8 +52,6 @@ class DateReading(NamedTuple):
 
 
 class _Lead(NamedTuple):
-    """The words before a word about time."""
-
     word: str
     which: str
     the: bool
@@ -372,7 +370,6 @@ def _day_of_month(text: str, place: Days, month: int, on: re.Match[str], today: 
 
 
 def _read_weekday(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
-    """A weekday, of this week or another."""
     name, (start, end) = found.group(), found.span()
     if len(name) < 6 and not name.istitle():
         return None
@@ -390,7 +387,6 @@ def _read_weekday(text: str, found: re.Match[str], today: int | None) -> DateRea
 
 
 def _read_season(text: str, found: re.Match[str], today: int | None) -> DateReading | None:
-    """A season, of a given year or near today."""
     name, (start, end) = found.group(), found.span()
     what = Recurring(_SEASONS[name.lower()], months=3)
     year = _PATTERN["YEAR_AFTER"].match(text, end)
