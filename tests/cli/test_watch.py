@@ -149,7 +149,9 @@ def test_changes_are_in_the_index_as_they_happen_and_nothing_runs_between_them(r
     (root / "lib/b.py").unlink()
     watch.taken(read=0, deleted=1)
     git("checkout", "-q", "-f", "-b", "topic", cwd=root)
-    watch.taken(read=2, deleted=0)
+    again = ("search", "-e", "b = 1", "-l", "--no-refresh", "--set", "index.model=none")
+    wait_for(lambda: whence(*again, cwd=root).stdout == "lib/b.py\n")
+    watch.taken(read=0, deleted=0)  # both files are known from before
     git("commit", "-q", "--allow-empty", "-m", "second", cwd=root)
     commit = git("rev-parse", "HEAD", cwd=root)
     watch.until(lambda said: said[-1].get("commit") == commit)
