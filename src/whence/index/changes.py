@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whence.index.store import IndexStore
-from whence.source.read import content_hash, open_inside, read_prefix
+from whence.source.read import content_hash, open_inside, read_limit, read_prefix
 from whence.source.walk import FileState
 
 _SHA1_DIGITS = 40
@@ -19,7 +19,7 @@ def hash_committed_files(root: str | os.PathLike[str], paths: Iterable[str], blo
     found = {}
     for path in paths:
         try:
-            raw = read_prefix(open_inside(root, path), limit + 1) if path in blobs else None
+            raw = read_prefix(open_inside(root, path), read_limit(path, limit) + 1) if path in blobs else None
         except OSError:
             continue
         # Line ends may be others on disk than in the commit.
@@ -71,7 +71,7 @@ def read_state(root: str | os.PathLike[str], path: str, limit: int, now_ns: int)
     try:
         handle = open_inside(root, path)
         found = os.fstat(handle)
-        raw = read_prefix(handle, limit + 1)
+        raw = read_prefix(handle, read_limit(path, limit) + 1)
     except OSError:
         return None
     return DiskState(FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns), content_hash(raw))
@@ -91,6 +91,6 @@ def split_changed(store: IndexStore, root: Path, paths: Sequence[str], limit: in
 def hash_file(root: str | os.PathLike[str], path: str, limit: int) -> bytes:
     """The hash of a file's content; `unreadable`, which is no hash, if it cannot be read."""
     try:
-        return content_hash(read_prefix(open_inside(root, path), limit + 1))
+        return content_hash(read_prefix(open_inside(root, path), read_limit(path, limit) + 1))
     except OSError:
         return b"unreadable"

@@ -26,7 +26,7 @@ from whence.index.vectors import PassageRows
 from whence.parse.grammars import keep_grammars_in
 from whence.parse.languages import language_of
 from whence.parse.units import parse
-from whence.source.read import SNIFFED, content_hash, longest_line, mask_secrets, open_inside, read_prefix, to_utf8
+from whence.source.read import SNIFFED, content_hash, decode, longest_line, mask_secrets, open_inside, read_limit, read_prefix
 from whence.source.walk import FileState
 from whence.storage.arrayfile import Stamp, write_arrays
 
@@ -109,12 +109,12 @@ def _read(batch: Batch, path: str) -> tuple[FileRecord, bytes | None]:
     found = os.fstat(handle)
     state = FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, batch.now_ns)
     try:  # it may have been replaced
-        raw = read_prefix(handle, min(found.st_size, batch.max_file_bytes) + 1)
+        raw = read_prefix(handle, min(found.st_size, read_limit(path, batch.max_file_bytes)) + 1)
     except OSError as error:
         reason = f"cannot be read: {error.strerror}" if stat.S_ISREG(found.st_mode) else "not a regular file"
         return FileRecord(path, state, b"", reason=reason), None
     digest = content_hash(raw)
-    reason, text = _fit(raw, batch)
+    reason, text = _fit(raw, path, batch)
     masked = None if text is None else mask_secrets(text, path)
     return FileRecord(path, state, digest, reason=reason, has_secret=masked != text), masked
 
@@ -128,10 +128,11 @@ def state_of(full: str, now_ns: int) -> FileState:
     return FileState(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, now_ns)
 
 
-def _fit(raw: bytes, batch: Batch) -> tuple[str, bytes | None]:
-    if len(raw) > batch.max_file_bytes:
+def _fit(raw: bytes, path: str, batch: Batch) -> tuple[str, bytes | None]:
+    limit = read_limit(path, batch.max_file_bytes)
+    text = decode(raw, path) if len(raw) <= limit else b""
+    if len(raw) > limit or (text is not None and len(raw) > batch.max_file_bytes < len(text)):
         return f"larger than {batch.max_file_bytes} bytes", None
-    text = to_utf8(raw)
     if text is None:
         return f"binary (a NUL byte in its first {SNIFFED} bytes)", None
     if not text.strip():

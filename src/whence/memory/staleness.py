@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from whence.core.errors import UsageError
 from whence.memory.note import CodeRef
 from whence.source.git import repository_root
-from whence.source.read import label_secrets, longest_line, open_inside, to_utf8
+from whence.source.read import decode, label_secrets, longest_line, open_inside
 from whence.source.walk import FileState, Walker
 
 if TYPE_CHECKING:
@@ -225,7 +225,7 @@ def _read(path: str, root: Path) -> tuple[bytes, os.stat_result]:
             after = os.fstat(handle)
     if len(raw) != state.st_size or (after.st_mtime_ns, after.st_ctime_ns) != (state.st_mtime_ns, state.st_ctime_ns):
         raise _Unreadable(CodeState.UNKNOWN, "is being written: try again")
-    text = _normalized(raw)
+    text = _normalized(raw, path)
     if text is None:
         raise _Unreadable(CodeState.GONE, "is binary")
     return text, state
@@ -237,9 +237,9 @@ def _check_regular(mode: int) -> None:
         raise _Unreadable(CodeState.GONE, kind)
 
 
-def _normalized(raw: bytes) -> bytes | None:
+def _normalized(raw: bytes, path: str) -> bytes | None:
     """File content as UTF-8 with plain line ends; None if it is not text."""
-    text = to_utf8(raw)
+    text = decode(raw, path)
     if text is not None and b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     return text.replace(b"\0", b" ") if text is not None else None  # no grammar expects a NUL
@@ -407,7 +407,7 @@ def _version_then(ref: CodeRef, root: Path, written: datetime | None, grammars: 
     deadline = time.monotonic() + MAX_SECONDS
     name = ref.symbol.rpartition(".")[2].encode("utf-8", "replace")
     tried = 0
-    for tried, (version, text) in enumerate(_texts(root, _nearest_first(versions, written)), 1):
+    for tried, (version, text) in enumerate(_texts(root, ref.path, _nearest_first(versions, written)), 1):
         ranges = ranges_of(ref.code, text, grammars) if name in text else []  # a search is cheaper than parsing
         if ranges and hash_ranges(text, ranges) == ref.hash:
             return _Version(version, text, ranges)
@@ -425,14 +425,14 @@ def _nearest_first(versions: Sequence[FileVersion], written: datetime | None) ->
     return list(distinct.values())
 
 
-def _texts(root: Path, versions: Sequence[FileVersion]) -> Iterator[tuple[FileVersion, bytes]]:
+def _texts(root: Path, path: str, versions: Sequence[FileVersion]) -> Iterator[tuple[FileVersion, bytes]]:
     from whence.source.history import read_blobs  # noqa: PLC0415  -- as above
 
     for at in range(0, len(versions), VERSION_BATCH):
         batch = versions[at : at + VERSION_BATCH]
         contents = read_blobs(root, [version.blob for version in batch], MAX_BYTES)
         for version in batch:
-            text = _normalized(contents[version.blob]) if version.blob in contents else None
+            text = _normalized(contents[version.blob], path) if version.blob in contents else None
             if text is not None:
                 yield version, text
 

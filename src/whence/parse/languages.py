@@ -100,7 +100,15 @@ def language_of(path: str, head: bytes = b"") -> Language:
         found = _of_shebang(head)
     if found is not None and found.name == "cpp" and name.endswith(".h") and not looks_like_cpp(head):
         return BY_NAME["c"]
+    if head and name.endswith(".ipynb"):
+        return _of_notebook(head)
     return found or UNKNOWN
+
+
+def _of_notebook(head: bytes) -> Language:
+    from whence.source.notebook import notebook_language  # noqa: PLC0415  -- only for notebooks
+
+    return BY_NAME.get(language_named(notebook_language(head) or ""), UNKNOWN)
 
 
 def _of_shebang(head: bytes) -> Language | None:

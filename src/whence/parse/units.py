@@ -25,6 +25,7 @@ from whence.parse.grammars import (
 from whence.parse.languages import BY_NAME
 from whence.parse.recovery import broken_spans, comments, declarations, error_lines
 from whence.parse.references import CollectedReferences, references
+from whence.source.notebook import MARKER, notebook_language
 
 #: A longer run of lines is cut, so that a result is readable.
 WINDOW_LINES = 40
@@ -118,6 +119,8 @@ class _Reader:
                 self._collect(inner, blanked_outside(self.source, spans))
         self.comments = sorted(set(self.comments))  # embedded code may have been parsed twice
         self.leads = _outermost(self.leads)
+        if notebook_language(self.source) is not None:
+            self.leads = [lead for lead in self.leads if not MARKER.match(self.source, *lead)]
         self.calls.sort()
         units = self._with_line_ends(self._units())
         units = [*units, *self._leftovers(units)]
@@ -394,14 +397,20 @@ def line_starts(source: bytes) -> list[int]:
 
 def windows(lines: list[int], first: int, last: int, source: bytes) -> Iterator[Unit]:
     """Cut lines first..last (from 0, inclusive) into runs without blank lines at their ends."""
+    is_notebook = notebook_language(source) is not None
     while first <= last:
         stop = min(first + WINDOW_LINES - 1, last)
+        marker = MARKER.search(source, lines[first] + 1, lines[stop + 1] if stop + 1 < len(lines) else len(source)) if is_notebook else None
+        if marker:  # a cell is a run of its own
+            stop = bisect_right(lines, marker.start()) - 2
         begin, end = first, stop
         while begin <= end and not _line_text(lines, begin, source).strip():
             begin += 1
         while end >= begin and not _line_text(lines, end, source).strip():
             end -= 1
         finish = lines[end + 1] if end + 1 < len(lines) else len(source)
+        if begin == end and is_notebook and MARKER.match(source, lines[begin]):
+            begin += 1  # nothing but the marker
         if begin <= end and _WORD_BYTE.search(source, lines[begin], finish):
             yield Unit("raw", "", "", begin + 1, end + 1, lines[begin], finish)
         first = stop + 1

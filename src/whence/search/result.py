@@ -116,6 +116,15 @@ class SearchResult:
         text = self._source.read_text(self.path)
         return [] if text is None else text.replace("\r\n", "\n").split("\n")
 
+    @cached_property
+    def cell(self) -> int | None:
+        """The cell of a notebook that the best unit is in; None for any other file."""
+        if not self.path.endswith(".ipynb"):
+            return None
+        from whence.source.notebook import cell_at  # noqa: PLC0415  -- only for notebooks
+
+        return cell_at(self.text_lines, self.best_start)
+
     @property
     def hidden_lines(self) -> int:
         """How many more lines match the pattern than are shown."""

@@ -49,6 +49,26 @@ def to_utf8(raw: bytes) -> bytes | None:
     return raw
 
 
+#: A notebook's file may be so many times as large as other files: most of it are outputs, which are not indexed.
+_NOTEBOOK_SHARE = 10
+
+
+def read_limit(path: str, most: int) -> int:
+    """How many bytes of a file are read where `most` bytes of text are wanted."""
+    return most * _NOTEBOOK_SHARE if path.endswith(".ipynb") else most
+
+
+def decode(raw: bytes, path: str) -> bytes | None:
+    """The text of a file as UTF-8: of a notebook its cells; None when it is no text."""
+    text = to_utf8(raw)
+    if text is None or not path.endswith(".ipynb"):
+        return text
+    from whence.source.notebook import notebook_text  # noqa: PLC0415  -- only for notebooks
+
+    cells = notebook_text(text)
+    return text if cells is None else cells
+
+
 def longest_line(text: bytes) -> int:
     """The length of the longest line, in bytes."""
     longest, at = 0, 0
@@ -111,10 +131,10 @@ def read_text(root: str | os.PathLike[str], path: str, most: int, is_clean: Call
     `is_clean` may know from its bytes that there is no secret in it.
     """
     try:
-        raw = read_prefix(open_inside(root, path), most)
+        raw = read_prefix(open_inside(root, path), read_limit(path, most))
     except (OSError, ValueError):  # a name with a NUL in it is no file either
         return None
-    decoded = to_utf8(raw)
+    decoded = decode(raw, path)
     if decoded is None:
         return None
     text = decoded.decode("utf-8", "replace")
@@ -134,7 +154,7 @@ def find_lines(
     `clean` ones, which had none and have not changed.
     """
     for path, state, raw in _read_files(root, paths, most):
-        text = to_utf8(raw)
+        text = decode(raw, path)
         if text is None or not (lines := find(text)):
             continue
         if path not in clean or not clean[path].is_unchanged(state):
@@ -164,7 +184,7 @@ def _read_files(root: str | os.PathLike[str], paths: Iterable[str], most: int) -
             try:
                 state = os.fstat(handle)
                 if stat.S_ISREG(state.st_mode):
-                    yield path, state, os.read(handle, min(state.st_size, most) + 1)
+                    yield path, state, os.read(handle, min(state.st_size, read_limit(path, most)) + 1)
             finally:
                 os.close(handle)
     finally:
@@ -197,7 +217,7 @@ def read_masked(root: str | os.PathLike[str], path: str, most: int) -> bytes | N
 
 def _read(root: str | os.PathLike[str], path: str, most: int) -> bytes | None:
     try:
-        return to_utf8(read_prefix(open_inside(root, path), most))
+        return decode(read_prefix(open_inside(root, path), read_limit(path, most)), path)
     except (OSError, ValueError):
         return None
 

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from whence.core.types import Skipped
 from whence.source import git
 from whence.source.ignore import GIT_RULES, PRIVATE_GIT_RULES, RULE_FILES, UNLESS_TRACKED, UNTRACKED, IgnoreRules
-from whence.source.read import open_inside, read_prefix
+from whence.source.read import open_inside, read_limit, read_prefix
 
 #: A time stamp younger than this when it was read may hide a later change (coarse clocks, FAT).
 RACY_NS = 2_000_000_000
@@ -128,12 +128,12 @@ class Walker:
                 continue
             if state.is_unchanged(found):
                 files[path] = state
-            elif stat.S_ISREG(found.st_mode) and found.st_size <= limit:
+            elif stat.S_ISREG(found.st_mode) and found.st_size <= read_limit(path, limit):
                 files[path] = _state(found, self._now_ns)
                 changed.append(path)
             else:
                 tree.deleted.append(path)
-                tree.skipped.append(Skipped(path, self._unfit(found)))
+                tree.skipped.append(Skipped(path, self._unfit(path, found)))
 
     def _list_again(self, folder: str, known: FileTree, tree: FileTree) -> None:
         """List one folder whose entries changed; folders in it that are known are looked after by themselves."""
@@ -173,7 +173,7 @@ class Walker:
         except OSError:
             return False
         is_folder = stat.S_ISDIR(found.st_mode)
-        fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes)
+        fits = is_folder or (stat.S_ISREG(found.st_mode) and found.st_size <= read_limit(path, self._max_file_bytes))
         return fits and self._judge(path, self._rules_in(_parent(path)), is_folder=is_folder)[0] is None
 
     def _judge(self, path: str, rules: FolderRules, *, is_folder: bool) -> tuple[str | None, bool]:
@@ -290,15 +290,15 @@ class Walker:
         except OSError as error:
             tree.skipped.append(Skipped(path, f"cannot be looked at: {error.strerror or error}"))
             return
-        if stat.S_ISREG(found.st_mode) and found.st_size <= self._max_file_bytes:
+        if stat.S_ISREG(found.st_mode) and found.st_size <= read_limit(path, self._max_file_bytes):
             tree.files[path] = _state(found, self._now_ns)
         else:
-            tree.skipped.append(Skipped(path, self._unfit(found)))
+            tree.skipped.append(Skipped(path, self._unfit(path, found)))
 
-    def _unfit(self, found: os.stat_result) -> str:
+    def _unfit(self, path: str, found: os.stat_result) -> str:
         if stat.S_ISLNK(found.st_mode):
             return "a symbolic link"
-        return "not a regular file" if not stat.S_ISREG(found.st_mode) else f"larger than {self._max_file_bytes} bytes"
+        return "not a regular file" if not stat.S_ISREG(found.st_mode) else f"larger than {read_limit(path, self._max_file_bytes)} bytes"
 
     def _read_rules(self, path: str, tree: FileTree) -> str | None:
         try:

@@ -110,7 +110,7 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
     document = Document()
     for place, (path, result) in enumerate(shown, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
-        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}"
+        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}{_cell(result)}"
         matched = f"  (matched: {result.matched})" if result.matched else ""
         score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
         document.item(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}")
@@ -124,6 +124,11 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
             if result.unit_why:
                 document.more(style("      and of its units this one is shown for:", dim=True), *why_lines(result.unit_why, style))
     return document
+
+
+def _cell(result: SearchResult) -> str:
+    """The cell of a notebook, after the lines."""
+    return f" (cell {result.cell})" if result.cell else ""
 
 
 def more_lines(count: int) -> str:
@@ -238,7 +243,7 @@ def result_content(result: SearchResult, prefix: str = "", *, with_why: bool = F
     matched = f" (matched: {result.matched})" if result.matched else ""
     sort = f" {result.sort}" if result.sort != CODE else ""
     return [
-        f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{safe(name)} [{result.score:.2f}{sort}]{matched}",
+        f"{prefix}{safe(result.path)}:{result.best_start}-{result.best_end}{_cell(result)}{safe(name)} [{result.score:.2f}{sort}]{matched}",
         *flag_content(result.flags),
         *(f"  {line.number}: {safe(line.text.strip())}" for line in result.lines),
         *([f"  ({more_lines(result.hidden_lines)})"] if result.hidden_lines else ()),
@@ -343,6 +348,7 @@ def result_json(path: str, result: SearchResult, *, with_why: bool) -> dict[str,
         "end_line": result.end_line,
         "best_start_line": result.best_start,
         "best_end_line": result.best_end,
+        **({"cell": result.cell} if result.cell else {}),
         **{name: getattr(result, name) for name in ("name", "qualified_name", "kind", "language", "score")},
         "lines": [{"number": line.number, "text": line.text} for line in result.lines],
         **({"matching_lines": len(result.matching_lines)} if result.matching_lines else {}),

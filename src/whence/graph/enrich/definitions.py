@@ -16,7 +16,7 @@ from typing import Any
 from whence.core.types import DEFINITIONS, LSP, Edge, ParsedFile, Reference, Unit
 from whence.graph.enrich.client import LanguageServer, ServerError, language_id
 from whence.parse.units import parse
-from whence.source.read import open_inside, read_prefix, to_utf8
+from whence.source.read import decode, open_inside, read_limit, read_prefix
 
 #: The protocol has three line ends.
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -173,7 +173,7 @@ class Outlines:
 
     def _read(self, path: str) -> Outline | None:
         try:
-            text = to_utf8(read_prefix(open_inside(self.root, path), self._most_bytes))
+            text = decode(read_prefix(open_inside(self.root, path), read_limit(path, self._most_bytes)), path)
         except OSError:
             return None
         return None if text is None else Outline(path, text, self.languages[path])
