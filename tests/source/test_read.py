@@ -61,7 +61,7 @@ def test_a_file_is_read_as_it_is_shown_and_links_lead_nowhere(tmp_path):
     assert secret not in (read_text(root, "in/a.py", 1000) or secret)
     assert secret.encode() not in (read_masked(root, "in/a.py", 1000) or secret.encode())
     assert read_text(root, "c.py", 3) == "pla"
-    assert read_text(root, "in/a.py", 1000, lambda raw: "ghp_" not in raw) is None
+    assert secret in (read_text(root, "in/a.py", 1000, lambda raw: True) or "")  # taken at its word
     for path in ("b.bin", "link.py", "out/x.py", "pipe", "in", "../outside/x.py", "in/../c.py", "/etc/hostname", "", "gone.py"):
         assert read_text(root, path, 1000) is None, path
     assert read_prefix(open_inside(root, "c.py"), 100) == b"plain\n"
