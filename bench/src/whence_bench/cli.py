@@ -464,12 +464,20 @@ def pastes(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Fi
 
 @click.command()
 @over_a_corpus
-def exact(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files) -> int:
+@click.option("--patterns", "with_patterns", is_flag=True, help="Compare patterns with ripgrep on the three largest trees instead.")
+def exact(corpus: str, names: tuple[str, ...], index_dir: str | None, files: Files, *, with_patterns: bool) -> int:
     """Whether text that occurs in the tree is found first, on its own line.
 
     Messages, names, numbers and URLs that occur once are drawn from each
     repository by a fixed seed and searched for as a user would type them.
     """
+    if with_patterns:
+        from whence_bench.search import patterns  # noqa: PLC0415
+
+        found, _ = _measured(patterns.run, corpus, names, index_dir)
+        print_text(f"{patterns.as_text(found)}\n")
+        files.write(patterns.as_json(found))
+        return 0
     from whence_bench.search import exact as benchmark  # noqa: PLC0415
 
     done, loaded = _measured(benchmark.run, corpus, names, index_dir)

@@ -61,12 +61,12 @@ _UP_TO = re.compile(r"\{,(\d+)\}")
 
 #: Longer patterns are tables, not patterns.
 MAX_LENGTH = 20_000
-#: RE2 falls back to a slow method for some patterns of more steps than this; those are watched.
-MAX_STEPS = 300
+#: RE2 falls back to a slow method for some patterns; those of more steps than this are watched.
+MAX_STEPS = 30
 #: A watched pattern is matched against as many bytes at a time as take a moment; these times its steps are tried first.
 FIRST_WORK, MIN_SLICE, MAX_SLICE, MOMENT = 1 << 23, 64, 1 << 20, 0.03
-#: After so many seconds it must have read so many bytes in each.
-MAX_SECONDS, MIN_SPEED = 0.7, 5e6
+#: After so many seconds it must have read so many bytes in each; a line that matches counts as some more.
+MAX_SECONDS, MIN_SPEED, PER_LINE = 0.7, 4e6, 64
 _TEXT_EDGE = re.compile(r"\\[AzZ]")
 _IGNORES_CASE = re.compile(r"\(\?[a-zA-Z]*i")
 LINEAR_HINT = "patterns take linear time: no look-around, no back-references, at most 1000 repetitions"
@@ -105,8 +105,7 @@ class Pattern:
         if self._ends_lines and b"\r\n" in data:
             data = data.replace(b"\r\n", b"\n")
         found: list[int] = []
-        counted, line = 0, 1
-        search = self._watched_search if self._is_watched else self._search.search
+        counted, line, search = 0, 1, self._search.search
         for start, end in self._watched_slices(data) if self._is_watched else ((0, len(data)),):
             at = start
             while at <= end and (match := search(data, at, end)) is not None:
@@ -118,41 +117,41 @@ class Pattern:
                 if len(found) == most:
                     return found
                 at = data.find(b"\n", begins) + 1 or len(data) + 1
+                self._bytes += PER_LINE
         return found
 
     def _watched_slices(self, data: bytes) -> Iterator[tuple[int, int]]:
-        """Runs of lines, without the last newline of each, that can be searched in a moment."""
+        """Runs of lines, without the last newline of each, that can be searched in a moment; an error if they take too long."""
         start = 0
         while start <= len(data):
             end = data.find(b"\n", start + self._slice)
             end = len(data) if end < 0 else end
+            self._try_long_line(data, start, end)
+            began = thread_time()
             yield start, end
+            self._count(thread_time() - began, end - start)
             start = end + 1
 
-    def _watched_search(self, data: bytes, start: int, end: int) -> Any:
-        """Search a slice; an error if that takes too long. The beginning of a long line shows how long the rest would take."""
+    def _try_long_line(self, data: bytes, start: int, end: int) -> None:
+        """The beginning of a long line shows how long the rest would take."""
         size = self._slice
-        while end - start > 2 * size:
-            before = self._seconds
-            self._timed_search(data, start, start + size)
-            if self._seconds > MAX_SECONDS / 2:  # before that, RE2 may still be building its automaton
-                self._check(self._seconds + (self._seconds - before) / size * (end - start), self._bytes + end - start)
-                break
+        while end - start > 2 * size and self._seconds <= MAX_SECONDS / 2:  # at first, RE2 may still be building its automaton
+            began = thread_time()
+            self._search.search(data, start, start + size)
+            took = thread_time() - began
+            self._count(took, size)
+            if self._seconds > MAX_SECONDS / 2:
+                self._check(self._seconds + took / size * (end - start), self._bytes + end - start)
             size *= 2
-        return self._timed_search(data, start, end)
+
+    def _count(self, seconds: float, size: int) -> None:
+        self._seconds, self._bytes = self._seconds + seconds, self._bytes + size
+        self._slice = min(self._slice * 2, MAX_SLICE) if seconds < MOMENT else max(self._slice // 2, MIN_SLICE)
+        self._check(self._seconds, self._bytes)
 
     def _check(self, seconds: float, size: int) -> None:
         if seconds > MAX_SECONDS and size < MIN_SPEED * seconds:
             raise QueryError("the pattern takes too long", hint="use fewer repetitions of . and of classes")
-
-    def _timed_search(self, data: bytes, start: int, end: int) -> Any:
-        began = thread_time()
-        match = self._search.search(data, start, end)
-        took, size = thread_time() - began, (match.start() if match else end) - start + 1
-        self._seconds, self._bytes = self._seconds + took, self._bytes + size
-        self._slice = min(self._slice * 2, MAX_SLICE) if took < MOMENT else max(self._slice // 2, MIN_SLICE)
-        self._check(self._seconds, self._bytes)
-        return match
 
     def spans(self, line: str) -> list[tuple[int, int]]:
         """The columns of the matches in a line, from left to right; empty matches are left out."""
