@@ -105,8 +105,10 @@ def test_the_tree_is_indexed_but_for_what_is_no_text(tree):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_a_pattern_finds_the_lines_that_grep_finds(tree, pattern):
-    expected = {place for place in grep(tree.root, "-e", pattern) if place[0] in indexed(tree)}
-    found = searched(tree, pattern)
+    # To grep a carriage return is a letter of its line, here it is part of the line's end (tests/query/test_patterns.py).
+    other = {"awkward/crlf.py"} if "$" in pattern else set()
+    expected = {place for place in grep(tree.root, "-e", pattern) if place[0] in indexed(tree) - other}
+    found = {place for place in searched(tree, pattern) if place[0] not in other}
     assert sorted(expected - found) == [], "lost"
     # Where a file is not UTF-8, grep's `.` and sets do not match its odd bytes; a search reads them as Latin-1.
     assert sorted(place for place in found - expected if place[0] != "awkward/latin1.c") == [], "extra"
