@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from hindrances import environment
-from sample_trees import whence, write
+from sample_trees import git, whence, write
 from whence import Index
 from whence.cli.main import main
 from whence.context.feedback.session import PendingFeedback, ReturnedSymbol
@@ -161,6 +161,7 @@ def test_what_was_exported_can_be_taken_in_elsewhere(tree, learned, tmp_path, fe
     say(learned, [Verdict(OPEN, True, "r1", "idle walrus", 1.5)], CHOSEN)
     write(tmp_path, {"kept.json": (text := feedback("export", cwd=tree))})
     other = write(tmp_path / "other", FILES)
+    git("init", "-q", cwd=other)
     assert json.loads(feedback("import", str(tmp_path / "kept.json"), "--json", cwd=other)) == {"imported": 1}
     assert feedback("import", str(tmp_path / "kept.json"), cwd=other) == "0 new\n"
     assert feedback("export", "--json", cwd=other) == text

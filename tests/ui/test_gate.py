@@ -271,7 +271,6 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "/etc/passwd",
         "{root}/shop/cart.py",
         "{root}/../outside/other.py",
-        ".env",
         ".git/config",
         ".git/HEAD",
         "left_out.py",

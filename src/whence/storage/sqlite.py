@@ -80,14 +80,17 @@ class Database:
         with self.errors():
             if self._create and not self.read_only:
                 _create_private(self.path)
-            # Without write access the log cannot be opened; `immutable` reads the database without it.
-            self._connection = connect(self.path, "ro&immutable=1" if self.read_only else "rwc" if self._create else "rw")
+            self._connection = self._connect()
             try:
                 self._prepare()
             except BaseException:
                 self._connection.close()
                 raise
             self._file = _identity(self.path)
+
+    def _connect(self) -> sqlite3.Connection:
+        # Without write access the log cannot be opened; `immutable` reads the database without it.
+        return connect(self.path, "ro&immutable=1" if self.read_only else "rwc" if self._create else "rw")
 
     def _prepare(self) -> None:
         db, tables = self._connection, [statement.split()[5] for statement in self._schema if statement.startswith("CREATE TABLE")]

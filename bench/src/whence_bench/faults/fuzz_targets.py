@@ -298,7 +298,7 @@ TARGETS = (
     ),
     Target("secrets", _secrets, ("text/secrets.py",), (b"password = 'hunter2hunter2'",), words.SECRETS, 120_000, 400, cost=0.1),
     Target("transcripts", _transcripts, ("memory/transcripts.py",), _TALK, words.TALKS, 120_000, 400, cost=0.1),
-    Target("spans", _spans, ("graph/enrich/otlp.py",), (_SPAN,), words.SPANS, 150_000, 400, cost=0.06),
+    Target("spans", _spans, ("graph/enrich/traces.py",), (_SPAN,), words.SPANS, 150_000, 400, cost=0.06),
     Target("git index", _git_index, ("source/git.py",), _GIT_INDEXES, (b"DIRC", b"link", b"sdir"), 200_000, 700, longest=300, cost=0.05),
     Target("ignore rules", _ignore, ("source/ignore.py",), _IGNORED, words.IGNORED, 40_000, 150, cost=0.15),
 )
