@@ -192,7 +192,7 @@ def _ask_code(ground: Ground, data: Path, values: Mapping[str, Any], said: list[
             "graph": sorted(_edges(index)),
             "edges": [repr(one) for one in index.store.edges()],
             "context": index.context(TASK).text,
-            "files": [(path, repr(index.parsed(path))) for path in sorted(index.snapshot.paths)],
+            "files": [(path, repr(index.parsed(path))) for path in sorted(_live_paths(index))],
             "status": _status(index),
         }
         said += index.notes
@@ -211,9 +211,14 @@ def _edges(index: Index) -> Iterator[tuple[Any, ...]]:
         yield graph.name(source), graph.name(target), kind, round(confidence, 6), float(seen)
 
 
+def _live_paths(index: Index) -> list[str]:
+    """The files that are answered from; earlier versions, which a rebuilt index lacks, do not count."""
+    return [path for row, path in enumerate(index.snapshot.paths) if index.snapshot.alive[row]]
+
+
 def _status(index: Index) -> list[Any]:
     snapshot = index.snapshot
-    passages = snapshot.vectors.passages if snapshot.vectors is not None else 0
+    passages = snapshot.vectors is not None and snapshot.vectors.passages > 0
     commits = len(snapshot.commits["times"]) if snapshot.commits is not None else 0
     return [snapshot.live_files, snapshot.live_units, passages, commits, [list(one) for one in index.store.languages()]]
 
