@@ -38,7 +38,7 @@ $(TSC): Makefile $(VENV)/dev  # by the npm that comes with basedpyright
 
 dev: $(VENV)/dev  ## what the tests need
 
-check: dev $(TSC)  ## within a minute: lint, types and the tests that start no process, browser or server
+check: dev $(TSC)  ## in a minute and a half: lint, types and the tests that start no process, browser or server
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync lint types quick
 
 test: dev $(TSC)  ## everything CI checks
