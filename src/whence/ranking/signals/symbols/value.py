@@ -1,10 +1,10 @@
-from whence.index.symbols import IS_VALUE
+from whence.core.types import VALUES
 from whence.ranking.ledger import Column, signal
-from whence.ranking.pool import CandidatePool
+from whence.ranking.pool import CandidatePool, is_of_kind
 
 
 @signal()
 def value(pool: CandidatePool) -> Column:
     """1 for fields and constants."""
-    values = IS_VALUE[pool.snapshot.kinds[pool.units]].astype(float)
+    values = is_of_kind(pool, VALUES)
     return Column(values, lambda row: "a field or a constant" if values[row] else "does something, or is a type")
