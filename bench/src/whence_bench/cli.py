@@ -265,15 +265,16 @@ def _changed_functions(found: Sequence[History], per_repository: int, judged_fil
     metavar="N",
     help="Recall among N generated notes (100000), compared with plain full-text search: takes minutes.",
 )
+@click.option("--team", is_flag=True, help="Questions about the notes of a made team, some of which no note answers.")
 @click.option("--writers", is_flag=True, help="Four processes write 10,000 notes at once, and one is killed halfway.")
 @into_files()
-def memory(corpus: str | None, count: int | None, writers: bool, files: Files, **how: Any) -> int:
+def memory(corpus: str | None, count: int | None, team: bool, writers: bool, files: Files, **how: Any) -> int:
     """Recall quality: R@5 and R@10 of the sessions that answer a question.
 
     Compares words alone, vectors alone, both as shipped, and the classic rule.
     """
-    if not (corpus or count or writers):
-        raise UsageError("there is nothing to measure", hint="give --corpus PATH, --load or --writers")
+    if not (corpus or count or team or writers):
+        raise UsageError("there is nothing to measure", hint="give --corpus PATH, --team, --load or --writers")
     if not corpus and any(how.values()):
         raise UsageError("--learn, --ablate and --variants ask questions of a corpus", hint="give --corpus PATH")
     figures: dict[str, Any] = {"benchmark": "memory"}
@@ -285,6 +286,12 @@ def memory(corpus: str | None, count: int | None, writers: bool, files: Files, *
         room = memory_load.run_load(count, _say)
         print_text(f"{memory_load.as_text(room)}\n")
         figures["load"] = memory_load.as_json(room, count)
+    if team:
+        from whence_bench.memory import team as memory_team  # noqa: PLC0415
+
+        answers = memory_team.run()
+        print_text(f"{memory_team.as_text(answers)}\n")
+        figures["team"] = memory_team.as_json(answers)
     if writers:
         from whence_bench.memory import writers as memory_writers  # noqa: PLC0415
 

@@ -273,7 +273,7 @@ class Memory:
         return rank(replace(run, include=self.get(include).key if include else ""))
 
     def _run(self, request: RecallRequest) -> RecallRun:
-        now, chosen = time.time(), self.settings.memory
+        now, chosen = request.time(time.time()), self.settings.memory
         strategy, profile = request.strategy or chosen.strategy, request.profile or chosen.profile
         check_distance(request.max_distance, strategy)
         return RecallRun(

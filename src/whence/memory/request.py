@@ -70,7 +70,9 @@ class RecallRequest:
         None, "Only notes from this day on: 2026-01-31, or words such as 'last week'.", "--since", metavar="DATE", mcp="date"
     )
     until: str | datetime | None = option(None, "Only notes up to this day.", "--until", metavar="DATE", mcp="date")
-    as_of: str | datetime | None = option(None, "Only notes that were valid at this time.", "--as-of", metavar="TIME")
+    as_of: str | datetime | None = option(
+        None, "Only notes that were valid at this time; 'last week' and the like are relative to it.", "--as-of", metavar="TIME"
+    )
     any_time: bool = option(False, "Also notes that have expired or are not valid yet.")
     archived: bool = option(False, "Also archived notes.")
     max_distance: float | None = option(
@@ -102,9 +104,14 @@ class RecallRequest:
             raise QueryError(f"max_distance = {self.max_distance!r} is not a number")
         check_distance(self.max_distance, self.strategy)
 
+    def time(self, now: float) -> float:
+        """The time in seconds that the request is asked at: `as_of`, or now."""
+        as_of = parse_time(self.as_of, "as_of")
+        return as_of.timestamp() if as_of else now
+
     def filters(self, now: float) -> NoteFilters:
         """Which notes may be returned, with dates resolved at a time in seconds."""
-        as_of = parse_time(self.as_of, "as_of")
+        now = self.time(now)
         return NoteFilters(
             () if self.project is None else (self.project,),
             _utf8(self.topic),
@@ -113,7 +120,7 @@ class RecallRequest:
             parse_day(self.since, "since", now),
             parse_day(self.until, "until", now, last=True),
             self.archived,
-            None if self.any_time else as_of.timestamp() if as_of else now,
+            None if self.any_time else now,
         )
 
 

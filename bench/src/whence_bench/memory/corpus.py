@@ -1,28 +1,38 @@
-"""The memory benchmark on disk: conversations over many days, and questions with the sessions that answer them.
+"""The memory benchmarks on disk: conversations over many days, and questions with the sessions that answer them.
 
-A corpus is a file, or a folder with files, called `locomo*.json`: a list of conversations, each with `id`,
+A corpus is a file, or a folder with such files. `locomo*.json` is a list of conversations, each with `id`,
 `sessions` (by number: `date`, and `turns` of speaker, turn id, text and caption of a picture) and `qa`
 (`question`, `evidence` and `category`). Evidence is a turn such as D3:11, which stands in session 3.
-`whence bench fetch memory` makes one.
+`whence bench fetch memory` makes one. `longmemeval*.json.gz` has `sessions` (by id: `date`, and `turns` of role and
+text) and `questions` (`question`, `type`, the session ids of its `haystack` and of its `evidence`): each question has
+a store of its own.
 """
 
 from __future__ import annotations
 
+import gzip
+import json
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
 from whence.core.errors import UsageError
+from whence.text.dates import find_document_date
 from whence_bench.search.corpus import read_json
 
-FILES = "locomo*.json"
+FILES = ("locomo*.json", "longmemeval*.json.gz")
 #: What the numbers of categories stand for.
 CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
 
 _TURN = re.compile(r"D(\d+):\d+")
 _SESSION = re.compile(r"session_(\d+)")
+_CLOCKED = "%Y/%m/%d (%a) %H:%M"
+#: The kind of question that a later session answers otherwise than an earlier one.
+UPDATE = "knowledge-update"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,14 @@ class Session:
     date: str
     turns: tuple[Turn, ...]
 
+    @property
+    def created(self) -> datetime | None:
+        """Its date and time."""
+        with suppress(ValueError):
+            return datetime.strptime(self.date, _CLOCKED).replace(tzinfo=timezone.utc)
+        day = find_document_date(self.date)
+        return datetime.fromordinal(day).replace(tzinfo=timezone.utc) if day else None
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -51,6 +69,8 @@ class Question:
     text: str
     wanted: tuple[int, ...]
     category: str
+    newest: int = 0  # the latest of the wanted sessions, where a later one answers otherwise
+    turns: tuple[str, ...] = ()  # the turns that answer it, where they are known
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +119,9 @@ def _turn_text(turn: Turn, writing: Writing) -> str:
 
 def load(place: Path) -> list[Conversation]:
     """The conversations of a file, or of a folder with such files."""
-    files = sorted(place.glob(FILES)) if place.is_dir() else [place]
+    files = sorted(file for form in FILES for file in place.glob(form)) if place.is_dir() else [place]
     if not files:
-        raise UsageError(f"{place}: no {FILES} there", hint="whence bench fetch memory DIR makes one")
+        raise UsageError(f"{place}: no {FILES[0]} there", hint="whence bench fetch memory DIR makes one")
     found = [conversation for file in files for conversation in _conversations(file)]
     names = [one.name for one in found]
     if twice := sorted({name for name in names if names.count(name) > 1}):
@@ -113,6 +133,8 @@ def load(place: Path) -> list[Conversation]:
 
 def _conversations(file: Path) -> list[Conversation]:
     try:
+        if file.suffix == ".gz":
+            return _haystacks(json.loads(gzip.decompress(file.read_bytes())))
         return [_conversation(raw) for raw in read_json(file)]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{file}: not a list of conversations: {type(error).__name__} {error}") from error
@@ -124,12 +146,37 @@ def _conversation(raw: Mapping[str, Any]) -> Conversation:
         for number, one in sorted(raw["sessions"].items(), key=lambda pair: int(pair[0]))
     )
     known = {one.number for one in sessions}
-    asked = [(str(one["question"]), sessions_of(one["evidence"]), one["category"]) for one in raw["qa"]]
     questions = [
-        Question(text, tuple(number for number in wanted if number in known), CATEGORIES.get(category, str(category)))
-        for text, wanted, category in asked
+        Question(
+            str(one["question"]),
+            tuple(number for number in sessions_of(one["evidence"]) if number in known),
+            CATEGORIES.get(one["category"], str(one["category"])),
+            turns=tuple(turn[0] for entry in one["evidence"] for turn in _TURN.finditer(entry)),
+        )
+        for one in raw["qa"]
     ]
     return Conversation(str(raw["id"]), sessions, tuple(one for one in questions if one.wanted))
+
+
+def _haystacks(raw: Mapping[str, Any]) -> list[Conversation]:
+    """One conversation for each question: all sessions among which it is asked."""
+    return [_haystack(one, raw["sessions"]) for one in raw["questions"]]
+
+
+def _haystack(asked: Mapping[str, Any], every: Mapping[str, Any]) -> Conversation:
+    numbers = {name: number for number, name in enumerate(asked["haystack"], 1)}
+    sessions = tuple(
+        Session(
+            number,
+            str(every[name]["date"]),
+            tuple(Turn(role, f"D{number}:{at}", text) for at, (role, text) in enumerate(every[name]["turns"], 1)),
+        )
+        for name, number in numbers.items()
+    )
+    wanted = tuple(numbers[name] for name in asked["evidence"] if name in numbers)
+    latest = max(wanted, key=lambda number: sessions[number - 1].created or datetime.min.replace(tzinfo=timezone.utc))
+    question = Question(str(asked["question"]), wanted, str(asked["type"]), latest if asked["type"] == UPDATE else 0)
+    return Conversation(str(asked["id"]), sessions, (question,))
 
 
 def _turn(speaker: str, number: str, text: str, caption: str | None = None) -> Turn:

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from datetime import datetime, timezone
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,17 +19,21 @@ from whence.core.profiles import NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.core.settings import merge
 from whence.memory.memory import Memory
 from whence.search import metrics
-from whence.text.dates import find_document_date
 from whence_bench import report
 from whence_bench.memory import learning
-from whence_bench.memory.corpus import AS_GIVEN, Conversation, Question, Session, Writing, text_of
+from whence_bench.memory.corpus import AS_GIVEN, Conversation, Question, Writing, text_of
 from whence_bench.memory.learning import Case, Weights
 from whence_bench.search.run import default_settings
 
 #: How much of an answer counts, and how much is asked for.
 DEPTHS = (5, 10)
 DEPTH = max(DEPTHS)
-MEASURES = tuple(f"R@{depth}" for depth in DEPTHS)
+#: The share of the wanted sessions among the first; whether one of them is; and whether the latest of those returned is first.
+SHARES, ANY, NEWEST = (*(f"R@{depth}" for depth in DEPTHS),), (*(f"any@{depth}" for depth in DEPTHS),), "newest first"
+MEASURES = (*SHARES, *ANY, NEWEST)
+
+#: What answers are grouped by; conversations only where they are this many at most.
+PARTS_OF_CORPUS, MAX_LISTED = ("category", "conversation"), 20
 
 Progress = Callable[[int, int], None]
 
@@ -69,10 +72,19 @@ class Answered:
     wanted: tuple[int, ...]
     returned: tuple[int, ...]  # sessions, best first
     cpu_ms: float = 0.0
+    newest: int = 0  # of the wanted, the session that was last, where that matters
 
     def recall(self, depth: int) -> float:
         """The share of the wanted sessions among the first."""
         return len({*self.wanted} & {*self.returned[:depth]}) / len(self.wanted)
+
+    def measure(self, name: str) -> float | None:
+        """One of the MEASURES; None where it does not apply."""
+        if name == NEWEST:
+            first = next((one for one in self.returned if one in self.wanted), 0)
+            return float(first == self.newest) if self.newest in self.returned else None
+        share = self.recall(int(name.partition("@")[2]))
+        return share if name in SHARES else float(share > 0)
 
 
 @dataclass(slots=True)
@@ -137,16 +149,10 @@ def _write(memory: Memory, conversation: Conversation, writing: Writing) -> dict
     """Every session as a note; their keys with their numbers."""
     found = {}
     for session in conversation.sessions:
-        created = None if writing.dated else _day(session)
         topic = f"session {session.number}"
-        note = memory.remember(text_of(session, writing), project=conversation.name, topic=topic, created=created)
+        note = memory.remember(text_of(session, writing), project=conversation.name, topic=topic, created=session.created)
         found[note.key] = session.number
     return found
-
-
-def _day(session: Session) -> datetime | None:
-    day = find_document_date(session.date)
-    return datetime.fromordinal(day).replace(tzinfo=timezone.utc) if day else None
 
 
 def ask(one: Stored, way: Way) -> list[Answered]:
@@ -165,7 +171,7 @@ def _answer(one: Stored, question: Question, strategy: str) -> Answered:
     found = one.memory.recall(question.text, k=DEPTH, project=one.conversation.name, strategy=strategy)
     spent = time.process_time() - began
     returned = tuple(one.keys[hit.note.key] for hit in found)
-    return Answered(one.conversation.name, question.category, question.text, question.wanted, returned, spent * 1e3)
+    return Answered(one.conversation.name, question.category, question.text, question.wanted, returned, spent * 1e3, question.newest)
 
 
 def cases(one: Stored, names: Sequence[str]) -> list[Case]:
@@ -190,7 +196,8 @@ def _learned(done: Run) -> Run:
 def judged(case: Case, weights: Weights, names: Sequence[str]) -> Answered:
     """What weights make of a question."""
     returned = tuple(case.ranked(weights, names)[:DEPTH])
-    return Answered(case.conversation, case.question.category, case.question.text, case.question.wanted, returned)
+    question = case.question
+    return Answered(case.conversation, question.category, question.text, question.wanted, returned, newest=question.newest)
 
 
 def taken_apart(done: Run) -> dict[str, list[Answered]]:
@@ -205,8 +212,9 @@ def taken_apart(done: Run) -> dict[str, list[Answered]]:
 
 # Tables.
 def recalls(answered: Sequence[Answered]) -> dict[str, float]:
-    """The mean over questions, at each depth."""
-    return {measure: metrics.mean([one.recall(depth) for one in answered]) for measure, depth in zip(MEASURES, DEPTHS, strict=True)}
+    """The mean of each measure over the questions that it applies to."""
+    found = {name: [value for one in answered if (value := one.measure(name)) is not None] for name in MEASURES}
+    return {name: metrics.mean(values) for name, values in found.items() if values}
 
 
 def by(answered: Iterable[Answered], part: str) -> dict[str, list[Answered]]:
@@ -227,7 +235,7 @@ def summary(answered: Sequence[Answered]) -> dict[str, Any]:
         "cpu_ms_p95": metrics.percentile(times, 0.95),
         **{
             f"by_{part}": {name: {"questions": len(of), **recalls(of)} for name, of in by(answered, part).items()}
-            for part in ("category", "conversation")
+            for part in PARTS_OF_CORPUS
         },
     }
 
@@ -239,18 +247,18 @@ def behind(done: Run, union: str = UNION) -> list[str]:
         whole = recalls(of)
         for part in PARTS:
             alone = recalls(by(done.answered[part], "conversation")[name])
-            found += [f"{name}: {one} {whole[one]:.4f} < {alone[one]:.4f} {part}" for one in MEASURES if whole[one] < alone[one] - 1e-9]
+            found += [f"{name}: {one} {whole[one]:.4f} < {alone[one]:.4f} {part}" for one in SHARES if whole[one] < alone[one] - 1e-9]
     return found
 
 
 def as_text(done: Run) -> str:
     """The tables: one for each depth, then what the union owes to its parts, then weights."""
     summaries = {name: summary(answered) for name, answered in done.answered.items()}
-    parts = [_table(measure, summaries) for measure in MEASURES]
+    parts = [_table(measure, summaries) for measure in MEASURES if measure in summaries[next(iter(summaries))]]
     timed = [(name, f"{of['cpu_ms_p50']:.2f}", f"{of['cpu_ms_p95']:.2f}") for name, of in summaries.items() if of["cpu_ms_p95"]]
     parts.append(report.table(("way", "CPU ms p50", "p95"), timed))
     for union in (UNION, LEFT_OUT):
-        if union in done.answered:
+        if union in done.answered and len(summaries[union]["by_conversation"]) <= MAX_LISTED:
             worse = behind(done, union)
             verdict = report.verdict(not worse)
             parts.append("\n".join([f"{union}: at least its best part on every conversation: {verdict}", *(f"  {line}" for line in worse)]))
@@ -263,10 +271,11 @@ def as_text(done: Run) -> str:
 def _table(measure: str, summaries: Mapping[str, dict[str, Any]]) -> str:
     first = next(iter(summaries.values()))
     rows: list[Sequence[object]] = [("all", first["questions"], *(f"{of[measure]:.4f}" for of in summaries.values()))]
-    for part in ("category", "conversation"):
+    for part in PARTS_OF_CORPUS if len(first["by_conversation"]) <= MAX_LISTED else PARTS_OF_CORPUS[:1]:
         rows += [
             (name, of["questions"], *(f"{other[f'by_{part}'][name][measure]:.4f}" for other in summaries.values()))
             for name, of in first[f"by_{part}"].items()
+            if measure in of
         ]
     return report.table((measure, "questions", *summaries), rows)
 
@@ -275,13 +284,13 @@ def ablated_text(done: Run, apart: Mapping[str, Sequence[Answered]]) -> str:
     """What is lost without each signal, the greatest loss first."""
     whole = recalls(done.answered[LEFT_OUT])
     found = {name: recalls(answered) for name, answered in apart.items()}
-    order = sorted(found, key=lambda name: found[name][MEASURES[0]])
+    order = sorted(found, key=lambda name: found[name][SHARES[0]])
     rows = [
-        (name, *(f"{found[name][one]:.4f}" for one in MEASURES), *(f"{whole[one] - found[name][one]:+.4f}" for one in MEASURES))
+        (name, *(f"{found[name][one]:.4f}" for one in SHARES), *(f"{whole[one] - found[name][one]:+.4f}" for one in SHARES))
         for name in order
     ]
-    rows.insert(0, ("(nothing)", *(f"{whole[one]:.4f}" for one in MEASURES), *("" for _ in MEASURES)))
-    return report.table(("left out, without", *MEASURES, *(f"{one} lost" for one in MEASURES)), rows)
+    rows.insert(0, ("(nothing)", *(f"{whole[one]:.4f}" for one in SHARES), *("" for _ in SHARES)))
+    return report.table(("left out, without", *SHARES, *(f"{one} lost" for one in SHARES)), rows)
 
 
 def varied_text(runs: Mapping[str, Run]) -> str:
@@ -289,7 +298,7 @@ def varied_text(runs: Mapping[str, Run]) -> str:
     first = next(iter(runs.values()))
     rows = [
         (f"{writing}, {measure}", *(f"{recalls(answered)[measure]:.4f}" for answered in done.answered.values()))
-        for measure in MEASURES
+        for measure in SHARES
         for writing, done in runs.items()
     ]
     return report.table(("written", *first.answered), rows)
