@@ -626,5 +626,43 @@ def ui(tree: str | None, files: Files) -> int:
     return 1 if any(row.kept is False for row in room.rows) else 0
 
 
-for one in (agents, bench_fleet, confidence, exact, faults, pastes, scale, spans, ui):
+@click.command()
+@click.option("--corpus", "corpora", required=True, multiple=True, metavar="DIR", help="A folder with repos/NAME (repeatable).")
+@click.option("--repo", "names", multiple=True, metavar="NAME", help="Only this repository (repeatable).")
+@click.option(
+    "--lang", "families", multiple=True, metavar="NAME", help="Only this language: python, typescript, go, c or rust (repeatable)."
+)
+@click.option("--files", "count", type=click.IntRange(min=1), default=40, show_default=True, help="Files of a repository and language.")
+@click.option("--seconds", type=click.FloatRange(min=1), default=300.0, show_default=True, help="The most for one repository and language.")
+@click.option("--server", "servers", multiple=True, metavar="LANG=CMD", help="The language server of a language (repeatable).")
+@click.option("--answers", metavar="DIR", help="Keep what the servers answer here; the next run asks for what is new only.")
+@click.option("--index-dir", metavar="DIR", help="Keep the indexes here (default: a temporary folder).")
+@click.option("--examples", type=click.IntRange(min=1), metavar="N", help="Also print N wrong, missing and open edges of each.")
+@into_files()
+def graph(corpora: tuple[str, ...], names: tuple[str, ...], files: Files, **how: Any) -> int:
+    """Precision and recall of direct callers, against language servers.
+
+    Calls are sampled by file with a fixed seed; only what is defined in the
+    repository counts. TypeScript 7 answers as --server "typescript=tsc --lsp
+    --stdio".
+    """
+    from whence_bench.graph import run as benchmark  # noqa: PLC0415
+    from whence_bench.graph.answers import Sample  # noqa: PLC0415
+
+    listed = [place for corpus in corpora for place in sorted(Path(corpus, "repos").glob("*")) if place.is_dir()]
+    roots = list({place.name: place for place in listed if not names or place.name in names}.values())
+    if not roots:
+        raise UsageError("there is no such repository", hint="a corpus has them in repos/NAME")
+    commands = dict(one.partition("=")[::2] for one in how["servers"])
+    kept, place = (Path(one) if one else None for one in (how["answers"], how["index_dir"]))
+    with ProgressBar("measuring") as progress:
+        scores = benchmark.run(roots, how["families"], Sample(how["count"], how["seconds"]), place, kept, commands, progress, _warn)
+    print_text(f"{benchmark.as_text(scores)}\n")
+    if how["examples"]:
+        print_text(f"\n{benchmark.examples_text(scores, how['examples'])}\n")
+    files.write(benchmark.as_json(scores))
+    return 0
+
+
+for one in (agents, bench_fleet, confidence, exact, faults, graph, pastes, scale, spans, ui):
     bench.add_command(one)

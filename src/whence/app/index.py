@@ -309,12 +309,12 @@ class Index:
         graph = self._graph_of(reader)
         return reader.compute_once("questions", lambda: Questions(graph))
 
-    def callers(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
+    def callers(self, name: str, *, kinds: Collection[str] = ("calls", "decorates"), depth: int = 1) -> list[Neighbour]:
         """The callers of a symbol, surest first; with other kinds of edge its users; with depth also indirect ones."""
         questions = self.questions()
         return questions.callers(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()
 
-    def callees(self, name: str, *, kinds: Collection[str] = ("calls",), depth: int = 1) -> list[Neighbour]:
+    def callees(self, name: str, *, kinds: Collection[str] = ("calls", "decorates"), depth: int = 1) -> list[Neighbour]:
         """The symbols that a symbol calls, surest first."""
         questions = self.questions()
         return questions.callees(questions.resolve_one(name), kinds=frozenset(kinds), depth=depth).neighbours()

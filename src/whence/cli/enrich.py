@@ -17,7 +17,7 @@ from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, ProgressBar, json_op
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 from whence.core.types import LSP, RUNTIME
-from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind
+from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind, start_options
 from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
 from whence.graph.enrich.definitions import enrich as enriched
 from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, IndexSymbols, Observations, TraceError, read_spans
@@ -43,7 +43,7 @@ The server is a program of its own and runs with your rights; it is found on the
 PATH or beside whence; one that a repository brought along is run only when --server names it."""
 )
 @click.argument("path", default=".", metavar="[PATH]")
-@click.option("--lang", "language", metavar="NAME", help="Only this language (default: python and typescript).")
+@click.option("--lang", "language", metavar="NAME", help="Only this language (default: python, typescript, go and c).")
 @click.option("--limit", type=click.IntRange(min=1), metavar="N", help="Process at most N files; the next run continues.")
 @click.option("--server", "command", metavar="CMD", help="Server command, instead of a detected one; needs --lang.")
 @click.option("--again", is_flag=True, help="Also process unchanged files that are already done.")
@@ -62,7 +62,9 @@ def enrich(path: str, as_json: bool, assignments: tuple[str, ...], **options: An
     with open_index(target.root, settings_of(assignments)) as index:
         runs = [_ServerRun(index, kind, options) for kind in _kinds(index, options["language"])]
         if not runs:
-            raise UsageError("there is nothing here to ask a language server about", hint="python and typescript are known")
+            raise UsageError(
+                "there is nothing here to ask a language server about", hint=f"{', '.join(one.name for one in SERVERS)} are known"
+            )
         asked = [one for one in runs if one.find(alone=len(runs) == 1)]
         if not asked:
             raise UsageError(runs[0].error, hint="; ".join(dict.fromkeys(one.hint for one in runs)))
@@ -138,7 +140,11 @@ class _ServerRun:
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
         patience = Timeouts(answer=wait, start=wait) if wait else Timeouts()
         outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
-        how: dict[str, Any] = {"configuration": self.kind.configuration, "options": self.kind.options, "patience": patience}
+        how: dict[str, Any] = {
+            "configuration": self.kind.configuration,
+            "options": start_options(self.kind, index.root),
+            "patience": patience,
+        }
         progress = ProgressBar(f"asking {self.command[0].rpartition('/')[2]}")
         began = kept = time.monotonic()
         waiting: list[EnrichedFile] = []

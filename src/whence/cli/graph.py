@@ -32,7 +32,7 @@ from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS, SYMBOL_IN_FILE
 from whence.graph.names import candidate_lines
-from whence.graph.questions import CALLS, DEPENDENCIES
+from whence.graph.questions import CALLERS, CALLS, DEPENDENCIES
 from whence.query.filters import Filters
 from whence.retrieval.filters import file_mask
 
@@ -73,7 +73,7 @@ def callers(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
     Calls of a method that SYMBOL overrides may reach it; they are marked.
     """
-    chosen = _edge_kinds(kinds, all_kinds=all_kinds)
+    chosen = _edge_kinds(kinds, CALLERS, all_kinds=all_kinds)
     return _ask("callers", symbol, lambda asked: partial(asked.callers, kinds=chosen, depth=depth), options)
 
 
@@ -84,7 +84,7 @@ def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
     Unresolved calls and calls out of the repository are listed last.
     """
-    chosen = _edge_kinds(kinds, all_kinds=all_kinds)
+    chosen = _edge_kinds(kinds, CALLS, all_kinds=all_kinds)
     return _ask("callees", symbol, lambda asked: partial(asked.callees, kinds=chosen, depth=depth), options)
 
 
@@ -131,11 +131,11 @@ def path(source: str, target: str, steps: int, **options: Any) -> int:
     return NOTHING_FOUND if way is None else FOUND
 
 
-def _edge_kinds(kinds: tuple[str, ...], *, all_kinds: bool) -> frozenset[str]:
+def _edge_kinds(kinds: tuple[str, ...], default: frozenset[str], *, all_kinds: bool) -> frozenset[str]:
     named = frozenset(one.strip() for kind in kinds for one in kind.split(","))
     if unknown := sorted(named - set(EDGE_KINDS)):
         raise UsageError(f"there is no kind of edge {safe(unknown[0])!r}", hint=f"allowed: {', '.join(EDGE_KINDS)}")
-    return named | DEPENDENCIES if all_kinds else named or CALLS
+    return named | DEPENDENCIES if all_kinds else named or default
 
 
 def _ask(

@@ -278,6 +278,8 @@ def _trace_back(graph: Adjacency, via: Array, node: int) -> Array:
 
 
 CALLS = frozenset({"calls"})
+#: What makes something a caller: a decorator is called where it is written.
+CALLERS = CALLS | {"decorates"}
 #: Kinds of edge whose source depends on the target; the others only say that two symbols belong together.
 DEPENDENCIES = frozenset(EDGE_KINDS) - frozenset(
     "contains member_of tests tested_by co_tested_with documents similar_to deployed_by owned_by authored_by".split()
@@ -362,10 +364,10 @@ class Questions:
         return self.names.single(text, self.resolve(text))
 
     # The questions.
-    def callers(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
+    def callers(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLERS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
         """Who calls a symbol, or uses it in other ways, directly or through others."""
         nodes = np.array(symbol.nodes, np.int64)
-        if not symbol.path and kinds == CALLS:  # nothing calls an endpoint
+        if not symbol.path and kinds == CALLERS:  # nothing calls an endpoint
             kinds = DEPENDENCIES
         rows = self._expand(nodes, kinds, depth, self._incoming)
         return NeighbourAnswer(symbol, rows, self._unresolved_calls(symbol), self._other_uses(nodes, kinds))
@@ -383,7 +385,7 @@ class Questions:
 
     def tests(self, symbol: NamedSymbol, *, depth: int = TESTS_DEPTH) -> NeighbourAnswer:
         """The tests that call a symbol, directly or through others."""
-        rows = self._expand(self._with_members(symbol), CALLS, depth, self._incoming)
+        rows = self._expand(self._with_members(symbol), CALLERS, depth, self._incoming)
         return NeighbourAnswer(symbol, rows.take(np.flatnonzero(rows.in_tests)), self._unresolved_calls(symbol))
 
     def path(self, sources: Sequence[NamedSymbol], goals: Sequence[NamedSymbol], *, hops: int = MAX_HOPS) -> list[PathStep] | None:
@@ -456,7 +458,7 @@ class Questions:
         """Edges into some nodes; also calls of what they override, and uses of the types they construct."""
         graph = self.graph
         overrides = self._edges(level, _OVERRIDES)
-        constructors = level[self._is_constructor[level]]
+        constructors = level[self.is_constructor[level]]
         ends = np.concatenate([level, graph.target[overrides], self.symbols.owner[constructors]]).astype(np.int64)
         previous = np.concatenate([level, graph.source[overrides], constructors]).astype(np.int64)
         share = np.concatenate([np.ones(len(level)), graph.confidence[overrides], np.ones(len(constructors))])
@@ -508,7 +510,7 @@ class Questions:
         return found
 
     @cached_property
-    def _is_constructor(self) -> Array:
+    def is_constructor(self) -> Array:
         """Whether each node is a constructor of the type it is a member of."""
         symbols = self.symbols
         owner = symbols.owner
@@ -521,7 +523,7 @@ class Questions:
 
     @cached_property
     def _constructors(self) -> NameTable:
-        rows = np.flatnonzero(self._is_constructor)
+        rows = np.flatnonzero(self.is_constructor)
         return NameTable(self.symbols.owner[rows], rows)
 
 

@@ -39,6 +39,7 @@ class ServerKind:
 
 _TABLE = toml_reader().loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
 SERVERS = tuple(ServerKind(**one) for one in _TABLE["server"])
+_HEADER_FOLDERS = ("include", "src", "lib")
 _PROTOCOL_NAMES = {"tsx": "typescriptreact", "bash": "shellscript"}
 
 
@@ -68,6 +69,14 @@ def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
             raise ServerError(f"there is no language server for {kind.name} but the repository's own", hint=hint)
     hint = kind.install or f"give one with --server, and --lang {kind.name}"
     raise ServerError(f"there is no language server for {kind.name}", hint=hint)
+
+
+def start_options(kind: ServerKind, root: Path) -> dict[str, Any]:
+    """The options a server starts with; one for C is told where headers are, in case no compilation database says so."""
+    if "c" not in kind.languages:
+        return dict(kind.options)
+    places = [root, *(place for name in _HEADER_FOLDERS if (place := root / name).is_dir())]
+    return {**kind.options, "fallbackFlags": [f"-I{place}" for place in places]}
 
 
 def _search_path() -> str:

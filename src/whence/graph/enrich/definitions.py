@@ -7,7 +7,7 @@ import os
 import re
 from bisect import bisect_right
 from collections import OrderedDict, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -201,7 +201,7 @@ def enrich(
     failures, rows = 0, deque(enumerate(paths, 1))
     while rows:
         with start() as server:
-            asking = _DefinitionLookup(server, outlines)
+            asking = DefinitionLookup(server, outlines)
             while rows:
                 done, path = rows.popleft()
                 try:
@@ -216,7 +216,7 @@ def enrich(
                 progress(done, len(paths))
 
 
-class _DefinitionLookup:
+class DefinitionLookup:
     """A server that is asked about one file after another."""
 
     def __init__(self, server: LanguageServer, outlines: Outlines) -> None:
@@ -233,12 +233,8 @@ class _DefinitionLookup:
         mentions = [one for one in known if units[one.unit].kind in DEFINITIONS]
         if not mentions:
             return EnrichedFile(path)
-        self._show(outline)
-        address = {"uri": self._outlines.address(path)}
         spots = [_spot(outline.text, mention) for mention in mentions]
-        positions = [outline.places.position(spot) for spot in spots]
-        questions = [{"textDocument": address, "position": {"line": line, "character": column}} for line, column in positions]
-        answers = self._server.request_all("textDocument/definition", questions)
+        answers = self.definitions(outline, spots)
         found: dict[tuple[str, str, str], Edge] = {}
         resolved = 0
         for mention, spot, answer in zip(mentions, spots, answers, strict=True):
@@ -250,6 +246,14 @@ class _DefinitionLookup:
                     line = outline.text.count(b"\n", 0, spot) + 1
                     found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, LSP_CONFIDENCE, line))
         return EnrichedFile(path, tuple(found.values()), len(mentions), resolved)
+
+    def definitions(self, outline: Outline, spots: Iterable[int]) -> list[Any]:
+        """What the server answers for names that begin at some bytes of a file."""
+        self._show(outline)
+        address = {"uri": self._outlines.address(outline.path)}
+        positions = [outline.places.position(spot) for spot in spots]
+        questions = [{"textDocument": address, "position": {"line": line, "character": column}} for line, column in positions]
+        return self._server.request_all("textDocument/definition", questions)
 
     def _show(self, outline: Outline) -> None:
         address = self._outlines.address(outline.path)

@@ -1,0 +1,1 @@
+"""How well the symbol graph knows who calls what."""
