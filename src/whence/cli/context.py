@@ -52,6 +52,8 @@ Examples:
   whence context - < issue.txt
   whence context --files src/shop/session.py
   whence context --diff main
+  whence context --diff v1.2..v1.3 --format json
+  whence context --staged
   whence context "add retry to the http client" --list --why
   whence context --fleet acme/shop "add retry to the http client" --budget 4000"""
 )
@@ -110,8 +112,8 @@ def print_context(index: Index, request: ContextRequest, options: dict[str, Any]
     print_notes([index])
     if warning := task_warning(pack):
         click.echo(f"whence: {safe(warning)}", err=True)
-    if not pack.symbols:
-        click.echo(f"{nothing_for(request.diff)}; whence search --content all reads every file", err=True)
+    if pack.is_empty:
+        click.echo(f"{nothing_for(request)}; whence search --content all reads every file", err=True)
         return NOTHING_FOUND
     return FOUND
 

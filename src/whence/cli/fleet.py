@@ -371,7 +371,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
 def context_fleet(request: ContextRequest, place: str, options: dict[str, Any]) -> int:
     """Print the context that a task needs from one repository of the fleet."""
     _check_options(options)
-    if place != "." or request.diff is not None:
+    if place != "." or request.is_review:
         raise UsageError(f"--fleet takes no {'--path' if place != '.' else '--diff'}", hint="the repository is used as it was indexed")
     if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in request.files):
         raise UsageError("with --fleet, --files are paths inside the repository", hint="for instance src/app.py")

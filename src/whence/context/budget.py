@@ -28,6 +28,8 @@ MAX_HEADER, MAX_READ = 5, 2_000
 WALK_EXPONENT, WALK_EXPONENT_PER_PHANTOM, MAX_WALK_EXPONENT = 0.3, 0.2, 0.7
 #: The worst symbol of a pack is worth at least this share of the best.
 MIN_WORTH = 0.02
+#: The kind of an item that shows how a file differs; its lines count within the difference.
+DIFF = "diff"
 #: Begins a line that is a comment in most languages.
 COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|--|;|\"\"\")")
 _HEADER_ENDS = (":", "{", ";", ")", "=", "=>", "do", "then")
@@ -61,6 +63,9 @@ class PackItem:
     outline: str = ""  # one line on the type it belongs to
     members: tuple[int, ...] = ()  # lines on which members of a type are defined, from 1
     lines: tuple[int, ...] = ()  # the lines of an excerpt, from 1; empty: all
+    section: str = ""  # of a review
+    limit: int = -1  # tokens of code in its turn, in a review; -1: all that fit
+    opens: bool = False  # whether it is the first of its section
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +146,13 @@ def pack(
     head: PackHeader,
     terms: Mapping[str, float] | None = None,
     by_density: ByDensity | None = None,
+    shares: Mapping[str, float] | None = None,
     beyond: int = 0,
 ) -> PackedText:
     """The best items that fit into a text of `budget` tokens with its head and foot.
 
-    `terms` are the words of the task with their weights, for excerpts. `beyond` counts ranked symbols that are not among the
+    `terms` are the words of the task with their weights, for excerpts. `shares` are the sections of a review, with the share of
+    the room left that each may take. `beyond` counts ranked symbols that are not among the
     items; they are left out. A budget too small for head and foot (60 to 150 tokens) raises a UsageError that names the least.
     """
     ranked = sorted(pieces, key=lambda piece: (-_finite(piece.score), piece.path, piece.start_line, piece.key))
@@ -155,7 +162,9 @@ def pack(
         least = _least_budget(opening, len(ranked) + beyond, render, head)
         raise UsageError(f"a budget of {budget} tokens is too small for an answer", hint=f"the least is {least}")
     filling = _Filling(ranked, room, render, terms or {})
-    if by_density is None:
+    if shares is not None:
+        filling.by_section(shares)
+    elif by_density is None:
         filling.by_rank()
     else:
         filling.by_density(_worths(ranked, by_density.phantom_share))
@@ -182,6 +191,7 @@ class _Filling:
         self._ranked, self._room, self._render, self._terms = ranked, room, render, terms
         self._inside = _inside(ranked)
         self._outlined: dict[str, int] = {}  # by outline: the row that it is shown with
+        self._opened: dict[str, int] = {}  # by section: the row that it begins with
 
     def by_rank(self) -> None:
         """In rank order until one does not fit; if all did, excerpts grow, the best first."""
@@ -195,6 +205,28 @@ class _Filling:
         for row, shown in enumerate(self.shown):
             if shown is not None and shown.form is not Detail.BODY:
                 self._extend(row, shown)
+
+    def by_section(self, shares: Mapping[str, float]) -> None:
+        """Each section within its share of the room, its items in rank order until one does not fit; then code grows, in the same order."""
+        for section, share in shares.items():
+            rows = [row for row, piece in enumerate(self._ranked) if piece.section == section]
+            least = self._room - int(self._room * share)
+            for at, row in enumerate(rows):
+                limit, fair = self._ranked[row].limit, (self._room - least) // (len(rows) - at)
+                offer = self._offer(row, self._room - least, code=max(fair, LEAST_CODE) if limit < 0 else limit * token_estimate.PARTS)
+                if offer is None:
+                    break
+                self._take(row, offer)
+        for row, piece in enumerate(self._ranked):
+            shown = self.shown[row]
+            if shown is not None and shown.form is not Detail.BODY and piece.limit != 0:
+                self._extend(row, shown)
+        for row in range(len(self._ranked)):
+            if row not in self.covered and ((shown := self.shown[row]) is None or shown.form is not Detail.BODY):
+                room = self._room + (shown.weight if shown is not None else 0)
+                offer = self._offer(row, room, code=BEST_CODE * token_estimate.PARTS)
+                if offer is not None and (shown is None or offer.form is Detail.BODY or offer.weight > shown.weight):
+                    self._take(row, offer)
 
     def by_density(self, worths: Sequence[float]) -> None:
         """By value per token, skipping what does not fit (P1)."""
@@ -210,24 +242,32 @@ class _Filling:
         if offer is not None and (offer.form is Detail.BODY or offer.weight > shown.weight):
             self._take(row, offer)
 
-    def _offer(self, row: int, allowed: int, whole: int | None = None) -> ShownItem | None:
-        """The most that can be shown of a symbol within a weight; `whole` is what its body may weigh where that differs."""
+    def _offer(self, row: int, allowed: int, whole: int | None = None, code: int | None = None) -> ShownItem | None:
+        """The most that can be shown of a symbol within a weight.
+
+        `whole` is what its body may weigh where that differs, `code` the most that it may weigh with code.
+        """
         piece = self._ranked[row]
         repeats = whole is None and any(self.shown[inner] is not None for inner in self._inside[row])
         limit = allowed if whole is None else whole
+        lines = allowed
+        if code is not None:
+            limit, lines = min(limit, code), min(allowed, code)
         if _has_body(piece) and not repeats and token_estimate.least_weight(piece.body) <= limit:
             body = self._rendered(row, piece, Detail.BODY)
             if body.weight <= limit:
                 return body
-        if _has_body(piece) and (excerpt := self._excerpt(row, allowed)) is not None:
+        if _has_body(piece) and (excerpt := self._excerpt(row, lines)) is not None:
             return excerpt
-        forms = (Detail.SIGNATURE, Detail.POINTER) if piece.signature or piece.doc else (Detail.POINTER,)
+        forms = (Detail.SIGNATURE, Detail.POINTER) if piece.signature or piece.doc or piece.section else (Detail.POINTER,)
         return next((one for one in (self._rendered(row, piece, form) for form in forms) if one.weight <= allowed), None)
 
     def _rendered(self, row: int, piece: PackItem, form: Detail) -> ShownItem:
         """A symbol in a form; the outline of its type comes with the first of its members that is shown with code."""
         if self._outlined.get(piece.outline, row) != row:
             piece = replace(piece, outline="")
+        if piece.section and self._opened.get(piece.section, row) == row:
+            piece = replace(piece, opens=True)
         text = self._render.symbol(piece, form)
         return ShownItem(self._ranked[row], form, token_estimate.weigh_texts([text])[0], text, piece.lines)
 
@@ -250,6 +290,7 @@ class _Filling:
         before = self.shown[row]
         self._room -= offer.weight - (before.weight if before is not None else 0)
         self.shown[row] = offer
+        self._opened.setdefault(offer.item.section, row)
         if offer.form in (Detail.BODY, Detail.EXCERPT):
             self._outlined.setdefault(offer.item.outline, row)
         if offer.form is Detail.BODY:
@@ -344,7 +385,7 @@ def _inside(ranked: Sequence[PackItem]) -> list[list[int]]:
         open_at = [other for other in open_at if ranked[other].end_line >= piece.start_line]
         if piece.start_line <= piece.end_line:
             for other in open_at:
-                if ranked[other].end_line >= piece.end_line:
+                if ranked[other].end_line >= piece.end_line and DIFF not in (piece.kind, ranked[other].kind) and piece.body:
                     inside[other].append(row)
             open_at.append(row)
     return inside

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.context.budget import PackHeader
+from whence.context.budget import PackHeader, PackItem
 from whence.context.classic.pipeline import rank_classic
 from whence.context.feedback.session import FeedbackSession, PendingFeedback, ReturnedSymbol
 from whence.context.feedback.store import FeedbackStore
@@ -29,10 +30,12 @@ from whence.ranking.confidence import Confidence
 from whence.ranking.receipt import Why, WhyLine, retrievals, scores_without
 from whence.retrieval.filters import file_mask, unit_mask
 from whence.retrieval.lexical import FieldWeights
-from whence.source.history import changed_lines
 from whence.storage.arrayfile import Array
 from whence.storage.postings import is_member
 from whence.text.analyzer import QUERY_STOP_WORDS, words
+
+if TYPE_CHECKING:
+    from whence.context.sections import Review
 
 #: Packs that are cached, the latest.
 MAX_PACKS = 8
@@ -55,33 +58,60 @@ class ContextBuilder:
         self._store = FeedbackStore.beside(reader.layout.directory)
 
     def build(self, request: ContextRequest, now: float) -> ContextPack:
-        """The pack of a request; the same one until the code or its feedback changes."""
+        """The pack of a request; the same one until the code or its feedback changes. What git knows of a change may change at any time."""
         key = (request, _version(self._store.path))
-        if key not in self._packs:
-            ranked = self.rank(request, now)
-            while len(self._packs) >= MAX_PACKS:
-                del self._packs[next(iter(self._packs))]
-            self._packs[key] = ContextPack(
-                self._reader,
-                ranked,
-                PackHeader(request.title, _HINT, request.freshness),
-                self._resolved(request),
-                confidence=lambda: self._confidence(request, ranked),
-                on_shown=lambda keys: self._record_shown(request, keys, now),
-                shown_path=(lambda path: os.path.relpath(f"{self._reader.layout.root}/{path}", request.caller)) if request.caller else str,
-            )
+        if key in self._packs:
+            return self._packs[key]
+        if request.is_review:
+            return self._reviewed(request, now)
+        while len(self._packs) >= MAX_PACKS:
+            del self._packs[next(iter(self._packs))]
+        self._packs[key] = self._pack(request, self.rank(request, now), now)
         return self._packs[key]
+
+    def _pack(
+        self,
+        request: ContextRequest,
+        ranked: RankedSymbols,
+        now: float,
+        review: tuple[Sequence[PackItem], Mapping[str, float]] | None = None,
+    ) -> ContextPack:
+        return ContextPack(
+            self._reader,
+            ranked,
+            PackHeader(request.title, _HINT, request.freshness),
+            self._resolved(request),
+            confidence=lambda: self._confidence(request, ranked),
+            on_shown=lambda keys: self._record_shown(request, keys, now),
+            shown_path=(lambda path: os.path.relpath(f"{self._reader.layout.root}/{path}", request.caller)) if request.caller else str,
+            review=review,
+        )
+
+    def _reviewed(self, request: ContextRequest, now: float) -> ContextPack:
+        from whence.context.sections import SHARES  # noqa: PLC0415  -- as below
+
+        review = self._review(request)
+        run = self._run("symbols_near", request, now, None)
+        return self._pack(request, rank_changes(review.units, run), now, (review.items(), SHARES))
+
+    def _review(self, request: ContextRequest) -> Review:
+        from whence.context.changes import read_change, symbol_changes  # noqa: PLC0415  -- a task does without grammars
+        from whence.context.sections import Review  # noqa: PLC0415  -- as above
+        from whence.graph.questions import Questions  # noqa: PLC0415  -- as above
+
+        since = "HEAD" if request.diff is None else request.diff
+        files = read_change(self._reader, since, staged=request.staged)
+        if files is None:
+            raise UsageError(f"git cannot compare with {since!r}", hint="give a commit, branch or range of this repository")
+        questions = self._reader.compute_once("questions", lambda: Questions(self.graph))
+        return Review(files, symbol_changes(files), self._reader, questions, _within(self._reader.snapshot, request.filters))
 
     def rank(self, request: ContextRequest, now: float, include: Array | None = None) -> RankedSymbols:
         """The symbols of a request, ranked; `include` are units to rank whether or not they are found."""
         if request.files:
             return rank_files(request.files, self._run("symbols_near", request, now, include))
-        if request.diff is not None:
-            # The line numbers of a range are those of its end, which may not be what is indexed.
-            changed = None if ".." in request.diff else changed_lines(self._reader.layout.root, request.diff)
-            if changed is None:
-                raise UsageError(f"git cannot compare with {request.diff!r}", hint="give a commit or branch of this repository")
-            return rank_changes(changed, self._run("symbols_near", request, now, include))
+        if request.is_review:
+            return rank_changes(self._review(request).units, self._run("symbols_near", request, now, include))
         task = clean_paste(request.task).text
         if all(word.lower() in QUERY_STOP_WORDS for word in words(task)):
             raise QueryError("the task holds no word to go by", hint="describe the task in words")

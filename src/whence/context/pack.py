@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -132,7 +132,9 @@ class ContextPack:
         confidence: Callable[[], Confidence | None],
         on_shown: Callable[[list[str]], None],
         shown_path: Callable[[str], str],
+        review: tuple[Sequence[PackItem], Mapping[str, float]] | None = None,
     ) -> None:
+        self._review = review  # the items of a review, and the shares of its sections
         self._source, self._ranked, self._head, self._options = source, ranked, head, options
         self._confidence, self._on_shown, self._shown_path = confidence, on_shown, shown_path
         self._flags: dict[tuple[str, Detail, tuple[int, ...]], list[Instruction]] = {}  # by symbol, detail and lines of an excerpt
@@ -142,6 +144,11 @@ class ContextPack:
     def symbols(self) -> list[Symbol]:
         """All symbols, best first, before the budget cuts."""
         return [Symbol(self._ranked, row) for row in self._ranked.order]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to show: no symbol, and no change."""
+        return not self._ranked.order and (self._review is None or not self._review[0])
 
     @cached_property
     def confidence(self) -> Confidence | None:
@@ -178,16 +185,19 @@ class ContextPack:
         return self._flags[key]
 
     def _cut(self, budget: int, flags: Flags) -> PackedText:
-        graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces)
+        graph, beyond = self._ranked.pool.graph, len(self._ranked.order) - len(self._pieces) if self._review is None else 0
         phantoms = len(graph.endpoints) / max(graph.nodes, 1) if graph is not None else 0.0
         by_density = ByDensity(phantoms) if self._options.profile == "classic" else None
         terms = {found.term.text: found.term.weight * found.unit_idf for found in self._ranked.pool.statistics.terms}
         render = renderer(self._options.format, flags)
         head = replace(self._head, warning=self.confidence.warning() if self.confidence is not None else "")
-        return pack(self._pieces, budget, render, head=head, terms=terms, by_density=by_density, beyond=beyond)
+        shares = self._review[1] if self._review is not None else None
+        return pack(self._pieces, budget, render, head=head, terms=terms, by_density=by_density, shares=shares, beyond=beyond)
 
     @cached_property
     def _pieces(self) -> list[PackItem]:
+        if self._review is not None:
+            return [replace(item, path=self._shown_path(item.path)) for item in self._review[0]]
         chosen = [Symbol(self._ranked, row) for row in self._ranked.order[: self._options.symbols]]
         return pieces_of(self._source, chosen, self._shown_path)
 

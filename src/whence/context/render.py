@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from whence.context.budget import Detail, PackHeader, PackItem, Renderer, Tally
+from whence.context.budget import DIFF, Detail, PackHeader, PackItem, Renderer, Tally
 from whence.core.errors import UsageError
 from whence.core.types import CODE
 from whence.parse.languages import UNKNOWN, language_of
@@ -24,7 +24,7 @@ LONGEST_TASK = 240
 #: Control characters, lone surrogates and non-characters.
 _UNPRINTABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 #: What Markdown would interpret outside of a fence: links, images, tags, headings.
-_ACTIVE = re.compile(r"[\[\]<>`*_#!|~\\]|https?:")
+_ACTIVE = re.compile(r"[\[\]<>`*#!|~\\]|(?<!\w)_|_(?!\w)|https?:")
 _BACKQUOTES = re.compile("`+")
 _ASCII_CONTROLS = bytes((*range(9), 0x0B, 0x0C, *range(0x0E, 0x20), 0x7F))
 
@@ -69,7 +69,10 @@ class Markdown(_Flagging):
         return f"# {_task(head)}\n\n" + (f"{_facts(head.freshness)}\n\n" if head.freshness else "")
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
-        """A heading with fenced source, or one line."""
+        """A heading with fenced source, or one line; before it, the heading of the section that it opens."""
+        return (f"\n# {_line(piece.section)}\n" if piece.opens else "") + self._item(piece, form)
+
+    def _item(self, piece: PackItem, form: Detail) -> str:
         if form in (Detail.BODY, Detail.EXCERPT):
             return self._body(piece, form)
         pointer = f"- {_inline_code(_pointer(piece))}"
@@ -78,7 +81,7 @@ class Markdown(_Flagging):
             return f"{pointer}{warning}\n"
         signature = f" {_inline_code(_line(piece.signature))}" if piece.signature.strip() else ""
         doc = f" {_inert(_line(piece.doc))}" if piece.doc.strip() else ""
-        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
+        because = f" ({_inert(_line(piece.because))})" if piece.because.strip() else ""
         return f"{pointer}{signature}{doc}{because}{warning}\n"
 
     def foot(self, head: PackHeader, tally: Tally) -> str:
@@ -88,12 +91,14 @@ class Markdown(_Flagging):
     def _body(self, piece: PackItem, form: Detail) -> str:
         source = _source(piece.body)
         fence = _quotes_around(source, "```")
-        because = f" ({_line(piece.because)})" if piece.because.strip() else ""
-        title = _inline_code(f"{_label(piece.path)}:{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}")
+        because = f" ({_inert(_line(piece.because))})" if piece.because.strip() else ""
+        lines = f":{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}" if piece.kind != DIFF else ""
+        title = _inline_code(f"{_label(piece.path)}{lines}".rstrip())
         warning = f"{said}\n" if (said := self.warning(piece, form)) else ""
         excerpt = f", {_share_shown(piece)}" if form is Detail.EXCERPT else ""
         outline = f"in {_inert(_line(piece.outline))}\n" if piece.outline else ""
-        return f"\n## {title} {_sorted(piece)}{excerpt}{because}\n{warning}{outline}{fence}{_tag(piece.path)}\n{source}{fence}\n"
+        tag = DIFF if piece.kind == DIFF else _tag(piece.path)
+        return f"\n## {title} {_sorted(piece)}{excerpt}{because}\n{warning}{outline}{fence}{tag}\n{source}{fence}\n"
 
 
 class Xml(_Flagging):
@@ -107,10 +112,11 @@ class Xml(_Flagging):
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """Where it is, and what is shown of it."""
+        section = f" section={_quoted(_line(piece.section))}" if piece.section else ""
         if form is Detail.POINTER:
-            return f"<symbol{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
+            return f"<symbol{section}{self._flag(piece, form)}>{_escaped(_pointer(piece))}</symbol>\n"
         because = f" because={_quoted(_line(piece.because))}" if piece.because.strip() else ""
-        opening = f"<symbol at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
+        opening = f"<symbol{section} at={_quoted(_pointer(piece))} kind={_quoted(_sorted(piece))}{because}{self._flag(piece, form)}"
         if form in (Detail.BODY, Detail.EXCERPT):
             shown = f" excerpt={_quoted(_share_shown(piece))}" if form is Detail.EXCERPT else ""
             outline = f" in={_quoted(_line(piece.outline))}" if piece.outline else ""
@@ -130,11 +136,11 @@ class Xml(_Flagging):
 class Json(_Flagging):
     """One object, one line for each symbol.
 
-    `task`, `freshness`, `warning` where the answer is most likely not here, `symbols` (each with `form`, `key`, `start_line`;
-    from the signature on also `end_line`, `path`, `name`, `kind` and, where there is one, `because`; then `signature` and `doc`,
-    or `body`, with `lines_shown` where that is an excerpt and `in`, one line on its type; `provenance` where the file is not
-    code, `flags` where something reads like an instruction), `inside` (how many are part of the body of another), `left_out`
-    (`count`, and `how` to get them), `budget`, `tokens`.
+    `task`, `freshness`, `warning` where the answer is most likely not here, `symbols` (each with its `section` in a review,
+    `form`, `key`, `start_line`; from the signature on also `end_line`, `path`, `name`, `kind` and, where there is one, `because`;
+    then `signature` and `doc`, or `body`, with `lines_shown` where that is an excerpt and `in`, one line on its type; `provenance`
+    where the file is not code, `flags` where something reads like an instruction), `inside` (how many are part of the body of
+    another), `left_out` (`count`, and `how` to get them), `budget`, `tokens`.
     """
 
     def head(self, head: PackHeader) -> str:
@@ -144,7 +150,8 @@ class Json(_Flagging):
 
     def symbol(self, piece: PackItem, form: Detail) -> str:
         """An object with the comma before it."""
-        shown: dict[str, Any] = {"form": form.name.lower(), "key": piece.key, "start_line": piece.start_line}
+        shown: dict[str, Any] = {"section": _line(piece.section)} if piece.section else {}
+        shown |= {"form": form.name.lower(), "key": piece.key, "start_line": piece.start_line}
         if form is not Detail.POINTER:
             shown |= {"end_line": piece.end_line, "path": piece.path, "name": piece.qualified_name, "kind": piece.kind}
             shown |= {"because": _line(piece.because)} if piece.because.strip() else {}
@@ -192,7 +199,7 @@ def _share_shown(piece: PackItem) -> str:
 
 
 def _pointer(piece: PackItem) -> str:
-    return f"{_label(piece.path)}:{piece.start_line} {_label(piece.qualified_name)}"
+    return f"{_label(piece.path)}:{piece.start_line} {_label(piece.qualified_name)}" if piece.qualified_name else _label(piece.path)
 
 
 def _task(head: PackHeader) -> str:

@@ -24,6 +24,7 @@ class ContextOptions(TypedDict, total=False):
 
     files: Sequence[str]
     diff: str | None
+    staged: bool
     budget: int | None
     format: str | None
     profile: str | None
@@ -49,12 +50,13 @@ class ContextRequest:
     )
     diff: str | None = option(
         None,
-        "Instead of a task: what the changes since a commit reach (--diff alone: since HEAD).",
+        "Instead of a task: review the changes since a commit, or of a range A..B (--diff alone: since HEAD).",
         "--diff",
         metavar="[COMMIT]",
         flag_value="HEAD",
-        mcp="instead of a task: changes since this commit, e.g. HEAD",
+        mcp="instead of a task: review what changed since this commit or in this range, e.g. HEAD, main...HEAD",
     )
+    staged: bool = option(False, "Review what is staged, and nothing else.", "--staged", mcp="review what is staged")
     budget: int | None = option(None, "Token limit for the whole output (default: setting context.budget).", "--budget", metavar="TOKENS")
     format: str | None = option(
         None, "Output format: markdown, xml or json (default: setting context.format).", "--format", choices=FORMATS
@@ -83,7 +85,7 @@ class ContextRequest:
         object.__setattr__(self, "task", strip_secrets(self.task))
         object.__setattr__(self, "files", tuple(self.files))
         _ = self.filters
-        given = [bool(self.task.strip()), bool(self.files), self.diff is not None]
+        given = [bool(self.task.strip()), bool(self.files), self.is_review]
         if sum(given) != 1:
             message = "a task, files and a change exclude each other" if any(given) else "there is no task"
             raise QueryError(message, hint="give a task in words, or files, or a change")
@@ -95,6 +97,11 @@ class ContextRequest:
                 raise QueryError(f"{name} must be a whole number above 0, not {number!r}")
 
     @property
+    def is_review(self) -> bool:
+        """Whether it is about a change."""
+        return self.diff is not None or self.staged
+
+    @property
     def filters(self) -> Filters:
         """Which symbols may be ranked at all."""
         return Filters(self.include, self.exclude, self.languages, self.kinds, "all", self.paths)
@@ -104,12 +111,15 @@ class ContextRequest:
         """What was asked for, as a pack is headed."""
         if self.files:
             return f"files {' '.join(self.files)}"
-        return f"changes since {self.diff}" if self.diff is not None else self.task
+        if not self.is_review:
+            return self.task
+        what = "staged changes" if self.staged else "changes"
+        return f"{what} {'in' if '..' in (self.diff or '') else 'since'} {self.diff or 'HEAD'}"
 
     def resolved(self, settings: ContextSettings) -> ResolvedContext:
         """The options of a pack, filled in from the settings."""
         return ResolvedContext(
-            budget=self.budget or (settings.budget if self.diff is None else settings.diff_budget),
+            budget=self.budget or (settings.diff_budget if self.is_review else settings.budget),
             format=self.format or settings.format,
             profile=self.profile or settings.profile,
             symbols=self.symbols or settings.symbols,

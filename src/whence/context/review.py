@@ -29,35 +29,12 @@ def rank_files(paths: Sequence[str], run: ContextRun) -> RankedSymbols:
     return _near(run, seeds, distinct(np.concatenate([seeds, callers])), np.minimum(blast, 1.0))
 
 
-def rank_changes(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> RankedSymbols:
-    """The symbols whose lines changed, and what a walk from them finds."""
+def rank_changes(seeds: Array, run: ContextRun) -> RankedSymbols:
+    """The symbols that changed, and what a walk from them finds."""
     snapshot, graph = run.snapshot, run.graph
-    seeds = changed_units(changed, run)
     walked = walk(graph.undirected, seeds, np.ones(len(seeds)), external=np.arange(graph.symbols.units, graph.nodes))
     found = np.flatnonzero((walked[: snapshot.units] > 0) & snapshot.symbols.defines)
     return _near(run, seeds, distinct(np.concatenate([seeds, found])), walked)
-
-
-def changed_units(changed: Mapping[str, Sequence[tuple[int, int]]], run: ContextRun) -> Array:
-    """The innermost definitions that contain changed lines."""
-    snapshot = run.snapshot
-    first, last = snapshot.column("units.first").astype(np.int64), snapshot.column("units.last").astype(np.int64)
-    found: list[int] = []
-    for file, path in enumerate(snapshot.paths):
-        if path in changed and snapshot.alive[file]:
-            units = np.arange(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
-            units = units[snapshot.symbols.defines[units]]
-            touched = np.zeros(len(units), bool)
-            for low, high in changed[path]:
-                touched |= (first[units] <= high) & (last[units] >= low)
-            inner = units[touched]
-            size = last[inner] - first[inner]
-            holds = [
-                bool(((first[inner] >= first[unit]) & (last[inner] <= last[unit]) & (size < last[unit] - first[unit])).any())
-                for unit in inner.tolist()
-            ]
-            found += inner[~np.array(holds, bool)].tolist() if len(inner) else []
-    return np.array(found, np.int64)
 
 
 def _files_of(path: str, row_of: Mapping[str, int]) -> list[int]:

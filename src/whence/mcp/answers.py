@@ -195,8 +195,8 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
     if not progress.building and (warning := task_warning(pack)):
         above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
         pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
-    if not pack.symbols:
-        return f"{above}{nothing_for(request.diff)}; search reads every file\n"
+    if pack.is_empty:
+        return f"{above}{nothing_for(request)}; search reads every file\n"
     text = above + pack.text
     shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = "".join(f"{line}\n" for line in hint_lines(hints_of(whole, by_file(shown))))

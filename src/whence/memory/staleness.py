@@ -28,16 +28,15 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 from whence.core.errors import UsageError
 from whence.memory.note import CodeRef
 from whence.source.git import repository_root
-from whence.source.read import decode, label_secrets, longest_line, open_inside
+from whence.source.read import decode, label_secrets, open_inside
 from whence.source.walk import FileState, Walker
 
 if TYPE_CHECKING:
     from whence.source.history import FileVersion
     from whence.text.line_diff import LineChange, NumberedLine
 
-#: Larger files are not read, and files with a longer line not parsed: the defaults of indexing.
+#: Larger files are not read: the default of indexing.
 MAX_BYTES = 1_500_000
-MAX_LINE = 20_000
 #: Names that are cached with their hashes: ten megabytes or so.
 MAX_NAMES = 50_000
 #: Versions of a file that are compared, and the seconds that git and the comparison may each take.
@@ -45,7 +44,6 @@ MAX_VERSIONS, MAX_SECONDS = 200, 1.0
 #: Versions fetched from git at once: the first few are nearly always enough.
 VERSION_BATCH = 8
 #: The start of a file, from which its language is detected.
-_HEAD = 4_096
 _HASH_BYTES = 8  # 16 digits
 #: Suggestions for a name that does not exist, and how similar they must be.
 _SUGGESTIONS, _MIN_SIMILARITY = 3, 0.75
@@ -271,17 +269,16 @@ def ranges_of(code: str, text: bytes, grammars: Path | None = None) -> list[Code
 
 def _definitions(path: str, text: bytes, grammars: Path | None) -> dict[str, list[CodeRange]] | None:
     """The ranges of all definitions by qualified name, in order; None if no grammar can parse the file."""
-    from whence.parse.grammars import beyond_a_grammar, grammar_of, keep_grammars_in, looks_like_a_table  # noqa: PLC0415  -- a note without code needs none
-    from whence.parse.languages import language_of  # noqa: PLC0415  -- as above
-    from whence.parse.units import parse  # noqa: PLC0415  -- as above
+    from whence.parse.grammars import keep_grammars_in, looks_like_a_table  # noqa: PLC0415  -- a note without code needs none
+    from whence.parse.units import parse_named  # noqa: PLC0415  -- as above
 
     if grammars is not None:
         keep_grammars_in(grammars)
-    language = language_of(path, text[:_HEAD])
-    if grammar_of(language.name) is None or longest_line(text) > MAX_LINE or beyond_a_grammar(text, language.unbearable):
+    parsed = parse_named(path, text)
+    if parsed is None:
         return None
     found: dict[str, list[CodeRange]] = {}
-    for unit in parse(text, language.name).units:
+    for unit in parsed.units:
         if unit.qualified_name and unit.kind != "raw":
             before = text[text.rfind(b"\n", 0, unit.start) + 1 : unit.start]
             indentation = before[: len(before) - len(before.lstrip())]

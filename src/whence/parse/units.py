@@ -22,11 +22,16 @@ from whence.parse.grammars import (
     was_interrupted,
     without_noise,
 )
-from whence.parse.languages import BY_NAME
+from whence.parse.languages import BY_NAME, language_of
 from whence.parse.recovery import broken_spans, comments, declarations, error_lines
 from whence.parse.references import CollectedReferences, references
 from whence.source.notebook import MARKER, notebook_language
+from whence.source.read import longest_line
 
+#: A longer line holds code no person wrote; parsing it may take very long.
+MAX_LINE = 20_000
+#: Bytes that tell the language of a file without an extension.
+_HEAD = 4_096
 #: A longer run of lines is cut, so that a result is readable.
 WINDOW_LINES = 40
 _NEWLINE = 10
@@ -90,6 +95,14 @@ def parse(source: bytes, language: str) -> ParsedFile:
         if was_interrupted(error):
             raise KeyboardInterrupt from None
         raise
+
+
+def parse_named(path: str, source: bytes) -> ParsedFile | None:
+    """Parse a text as the file of a path, outside of an index; None if no grammar can."""
+    language = language_of(path, source[:_HEAD])
+    if grammar_of(language.name) is None or longest_line(source) > MAX_LINE or beyond_a_grammar(source, language.unbearable):
+        return None
+    return parse(source, language.name)
 
 
 class _Reader:
@@ -312,8 +325,12 @@ class _Reader:
         if stop < 0:
             newline = self.source.find(b"\n", found.named, found.end)
             stop = newline if newline > 0 else found.end
-        text = self.source[found.inner : min(stop, found.inner + SIGNATURE_BYTES)].decode("utf-8", "replace")
-        return _one_line(text).strip(" {:=")
+        text, at, stop = b"", found.inner, min(stop, found.inner + SIGNATURE_BYTES)
+        for start, end in self.comments[bisect_left(self.comments, (at, -1)) :]:
+            if start >= stop:
+                break
+            text, at = text + self.source[at:start], min(end, stop)
+        return _one_line((text + self.source[at:stop]).decode("utf-8", "replace")).strip(" {:=")
 
     def _doc(self, found: _Definition, start: int) -> str:
         """The comment of a definition: above it, or first thing inside it."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -28,7 +28,8 @@ _QUIET = ("-c", "core.fsmonitor=false", "-c", "log.showRoot=true", "--no-pager",
 _ALONE = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "LC_ALL": "C"}
 #: A regular file that a commit left, as `--raw` tells it.
 _NEW_BLOB = re.compile(r"\n:\d{6} 100\d{3} [0-9a-f]+ ([0-9a-f]+) ")
-_HUNK = re.compile(r"@@ -\d+(?:,\d+)? \+(\d+)(?:,(\d+))? @@")
+#: How the modes of regular files end.
+_REGULAR = ("100644", "100755")
 #: Variables of the caller that are not about another repository.
 _KEPT = ("GIT_CONFIG", "GIT_EXEC_PATH")
 _SCOPE = r"^(?:[\w./-]+(?:\([^)]*\))?!?:\s*|\[[^\]]*\]\s*)*"
@@ -90,28 +91,44 @@ def _commit(text: str) -> Commit | None:
     return Commit(min(int(time), LATEST), strip_secrets(f"{subject}\n{_TRAILER.sub('', body)}".strip()), paths)
 
 
-def changed_lines(root: Path, base: str) -> dict[str, list[tuple[int, int]]] | None:
-    """The lines of each file that differ from a commit, as (first, last) now; where lines were only taken out, the one before.
+class FileChange(NamedTuple):
+    """A file that a change touches: its path and git's name of its content before and after. No path: it is not there."""
 
-    Files that git does not know yet are changed from end to end. None where git cannot tell.
+    old_path: str
+    new_path: str
+    old_blob: str
+    new_blob: str  # empty in the working tree
+
+
+def changed_files(root: Path, since: str, *, staged: bool = False) -> list[FileChange] | None:
+    """The files that differ between a commit and the working tree (or the index), or between the two ends of a range.
+
+    Files that git does not know yet are new ones of the working tree. None where git cannot tell.
     """
-    how = ["-U0", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames", "--relative", "--src-prefix=a/", "--dst-prefix=b/"]
-    alone = ["--ignore-submodules=all", "--end-of-options", base, "--", "."]  # a submodule has a configuration of its own
-    text = _run_git(root, ["-c", "core.quotePath=false", "diff", *how, *alone], _without_filters(root))
+    how = ["--raw", "-z", "-M", "--no-abbrev", "--no-ext-diff", "--no-textconv", "--relative", *(["--cached"] if staged else [])]
+    alone = ["--ignore-submodules=all", "--end-of-options", since, "--", "."]  # a submodule has a configuration of its own
+    text = _run_git(root, ["diff", *how, *alone], _without_filters(root))
     if text is None:
         return None
-    found: dict[str, list[tuple[int, int]]] = {}
-    path = ""
-    for line in text.split("\n"):
-        if line.startswith("+++ "):
-            path = line[6:].rstrip("\t\r").rstrip('"') if line[4:6] == "b/" or line[4:7] == '"b/' else ""
-        elif path and (hunk := _HUNK.match(line)):
-            first, count = int(hunk[1]), int(hunk[2]) if hunk[2] is not None else 1
-            found.setdefault(path, []).append((max(first, 1), max(first + count - 1, first, 1)))
-    for new in (_run_git(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]) or "").split("\0"):
-        if new:
-            found[new] = [(1, LATEST)]
+    fields = iter(text.split("\0"))
+    found = [change for told in fields if told.startswith(":") and (change := _file_change(told.split(" "), fields))]
+    if not staged and ".." not in since:
+        listed = _run_git(root, ["ls-files", "--others", "--exclude-standard", "-z", "--", "."]) or ""
+        found += [FileChange("", new, "", "") for new in listed.split("\0") if new]
     return found
+
+
+def _file_change(told: Sequence[str], fields: Iterator[str]) -> FileChange | None:
+    """One file as `--raw` tells it: modes, contents and status, then a path, or two of a renamed file."""
+    before, after, old_blob, new_blob, status = told
+    old_path = new_path = next(fields)
+    if status[0] in "RC":
+        new_path = next(fields)
+    is_file = [mode.endswith(_REGULAR) for mode in (before, after)]
+    if not any(is_file) or status == "U":  # a link or a submodule; a conflict is told again as a change
+        return None
+    blobs = [blob.strip("0") and blob for blob in (old_blob, new_blob)]
+    return FileChange(old_path if is_file[0] and status[0] != "C" else "", new_path if is_file[1] else "", *blobs)
 
 
 def list_blobs(root: Path, commit: str) -> dict[str, str] | None:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from whence.app.index import Index
+from whence.context.changes import innermost
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Weight
 from whence.core.types import CALLABLES
@@ -68,17 +69,9 @@ def changed_functions(index: Index, path: str, spans: Sequence[tuple[int, int]])
     file = snapshot.symbols.file_row[path]
     rows = range(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
     first, last = snapshot.column("units.first"), snapshot.column("units.last")
-    functions = [(int(first[row]), int(last[row]), row) for row in rows if snapshot.kind(row) in CALLABLES]
-    found = set()
-    for low, high in spans:
-        touched = [one for one in functions if one[0] <= high and one[1] >= low]
-        found |= {row for start, end, row in touched if not any(_within(other, (start, end), low, high) for other in touched)}
-    return found
-
-
-def _within(inner: tuple[int, int, int], outer: tuple[int, int], low: int, high: int) -> bool:
-    """Whether a function lies in another and still covers all of a change."""
-    return outer[0] <= inner[0] and inner[1] <= outer[1] and inner[:2] != outer and inner[0] <= low and high <= inner[1]
+    functions = [row for row in rows if snapshot.kind(row) in CALLABLES]
+    lines = (line for low, high in spans for line in range(low, high + 1))
+    return {functions[at] for at in innermost([(int(first[row]), int(last[row])) for row in functions], lines)}
 
 
 def run(repositories: Sequence[History], per_repository: int, progress: Progress) -> tuple[list[SymbolQuestion], list[Case]]:

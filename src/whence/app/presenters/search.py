@@ -13,6 +13,7 @@ from whence.app.presenters.text import Document, ago, count_files, freshness_jso
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.context.pack import ContextPack
+    from whence.context.request import ContextRequest
     from whence.fleet.registry import Repository
     from whence.fleet.search import FleetResponse
     from whence.ranking.confidence import Confidence
@@ -55,10 +56,10 @@ class LowConfidence:
         }
 
 
-def nothing_for(diff: str | None) -> str:
-    """Why no symbol was found for a task, or for the changes since a commit."""
-    if diff is not None:
-        return f"no definition has changed since {diff}"
+def nothing_for(request: ContextRequest) -> str:
+    """Why nothing was found for a task or a change."""
+    if request.is_review:
+        return f"there are no {request.title}"
     return "nothing found: only what is defined in code is looked at"
 
 

@@ -203,8 +203,8 @@ def _packed(request: ContextRequest, budget: int | None, index: Index, progress:
     """The pack, and a warning about it."""
     pack = index.context(request, freshness=freshness_facts(index))
     shown = _shown(index, pack, pack.within(budget or pack.budget))
-    if not pack.symbols:
-        return shown, nothing_for(request.diff)
+    if pack.is_empty:
+        return shown, nothing_for(request)
     return shown, "" if progress.building else task_warning(pack)
 
 
