@@ -57,6 +57,7 @@ def test_callers_are_printed_in_columns_with_provenance_confidence_and_freshness
     assert lines(text) == [
         ["callers", "of", "keep", "function", "shop/store.py:17"],
         ["Cart.checkout", "shop/cart.py:6", "calls", "ast_inferred", "0.70"],
+        ["1", "caller,", "0", "open", "mentions,", "0", "outside"],
     ]
     assert text.splitlines()[-1].endswith("up to date")
     assert "\x1b[" not in text
@@ -74,6 +75,27 @@ def test_callers_end_with_other_uses_and_what_may_reach(asked):
     assert "may reach: calls Store.save" in asked("callers", "FileStore.save")
     assert ["FileStore", "shop/store.py:9", "extends", "ast_inferred", "0.70"] in lines(asked("callers", "Store", "--all-kinds"))
     assert "extends" in asked("callers", "Store", "--kind", "extends,references")
+
+
+def test_every_call_of_a_name_is_a_caller_an_open_mention_or_outside(tmp_path: Path, monkeypatch, capsys):
+    """Over certain callers and open mentions together, none is missing."""
+    files = {
+        "a.py": "class Cart:\n    def beat(self):\n        return 1\n\n\nclass Drum:\n    def beat(self):\n        return 2\n",
+        "b.py": "from a import Cart\n\n\ndef sure():\n    cart = Cart()\n    return cart.beat()\n\n\ndef guessed(thing):\n    return thing.beat()\n",
+        "c.py": "from music import beat\n\n\ndef play():\n    return beat()\n",
+    }
+    monkeypatch.chdir(write(tmp_path / "tree", files))
+    assert main(["callers", "Cart.beat"]) == 0
+    text = capsys.readouterr().out
+    assert "1 caller, 1 open mention, 1 outside" in text
+    assert text.index("sure  b.py:6") < text.index("open mentions") < text.index("guessed  b.py:10  one of a.py#Cart.beat, a.py#Drum.beat")
+    assert main(["callers", "Cart.beat", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["answers"][0]
+    assert found["counts"] == {"callers": 1, "open": 1, "outside": 1}
+    assert [(one["qualified_name"], one["candidates"]) for one in found["results"]] == [
+        ("sure", []),
+        ("guessed", ["a.py#Cart.beat", "a.py#Drum.beat"]),
+    ]
 
 
 def test_callees_end_with_where_the_graph_stops(asked):

@@ -293,7 +293,10 @@ def test_calls_that_lead_nowhere_and_may_mean_a_symbol_are_counted_with_its_call
     answer = index.questions().callers(index.questions().resolve_one("A.beat"))
     assert answer.neighbours() == []
     assert answer.unresolved.total == 1
-    assert (answer.unresolved.sample[0].path, answer.unresolved.sample[0].reason) == ("use.py", "one of 8 of that name")
+    assert (answer.unresolved.sample[0].path, answer.unresolved.sample[0].reason) == (
+        "use.py",
+        "one of 8 of that name: lib/a.py#A.beat, lib/b.py#B.beat, lib/c.py#C.beat, lib/d.py#D.beat, ...",
+    )
 
 
 # Impact and tests.

@@ -46,6 +46,7 @@ class Neighbour:
     through: str = ""  # the symbol one step nearer, unless that is the one in question
     note: str = ""  # what makes it less certain
     in_tests: bool = False
+    candidates: tuple[str, ...] = ()  # what it may mean, if it was matched by name alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +91,8 @@ class NeighbourRows:
 
     @property
     def by_name(self) -> Array:
-        """Whether each edge was matched by name alone."""
-        return is_by_name(self.graph, self.edge)
+        """Whether each was matched by name alone; overloads of one symbol together are certain."""
+        return np.asarray(is_by_name(self.graph, self.edge) & (self.confidence < _RESOLVED))
 
     def neighbours(self) -> list[Neighbour]:
         """All of them as values."""
@@ -118,6 +119,7 @@ class NeighbourRows:
             through=display_name(graph, int(self.previous[row])) if self.distance[row] > 1 else "",
             note="; ".join(notes),
             in_tests=in_tests,
+            candidates=tuple(candidates(graph, edge)) if by_name else (),
         )
 
 
@@ -146,14 +148,19 @@ def is_by_name(graph: Graph, edges: Array) -> Array:
     return np.asarray(parsed & (graph.confidence[edges] < _RESOLVED) & np.isin(graph.kind[edges], _FROM_NAMES))
 
 
-def by_name_note(graph: Graph, edge: int) -> str:
-    """The note of an edge that was matched by name: how many candidates there are."""
+def candidates(graph: Graph, edge: int) -> list[str]:
+    """What an edge that was matched by name may lead to, as keys."""
     symbols = graph.symbols
     others = graph.edges_from(int(graph.source[edge]))
     others = others[(graph.kind[others] == graph.kind[edge]) & (graph.line[others] == graph.line[edge])]
-    others = others[graph.target[others] < symbols.units]
-    same = int((symbols.name[graph.target[others]] == symbols.name[graph.target[edge]]).sum())
-    return f"by name, one of {same}" if same > 1 else "by name"
+    targets = graph.target[others[graph.target[others] < symbols.units]]
+    return [graph.key(node) for node in targets[symbols.name[targets] == symbols.name[graph.target[edge]]].tolist()]
+
+
+def by_name_note(graph: Graph, edge: int) -> str:
+    """The note of an edge that was matched by name: how many candidates there are."""
+    count = len(candidates(graph, edge))
+    return f"by name, one of {count}" if count > 1 else "by name"
 
 
 #: A longer path says nothing.
@@ -300,6 +307,16 @@ class NeighbourAnswer:
     rows: NeighbourRows
     unresolved: UnresolvedCalls
     other_uses: tuple[tuple[str, int], ...] = ()  # kinds that were not asked for, and how many such edges there are
+
+    @property
+    def certain(self) -> NeighbourRows:
+        """Those that are not matched by name alone."""
+        return self.rows.take(np.flatnonzero(~self.rows.by_name))
+
+    @property
+    def guessed(self) -> NeighbourRows:
+        """Those that are matched by name alone: together with the unresolved calls, the open mentions."""
+        return self.rows.take(np.flatnonzero(self.rows.by_name))
 
     @property
     def code(self) -> NeighbourRows:

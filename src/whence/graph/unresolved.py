@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
 from whence.graph.reader import KIND_ROWS, Graph, edges_of
 from whence.index.segment import OF_RECEIVER, name_hash
-from whence.index.symbols import scoped_key
+from whence.index.symbols import NameTable, scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import distinct, is_member
@@ -19,6 +19,8 @@ from whence.text.analyzer import WORD
 
 #: At most so many calls are described; the rest are only counted.
 MAX_SAMPLE = 1000
+#: At most so many of the definitions that a call may mean are named.
+MAX_CANDIDATES = 4
 _QUOTED = re.compile(r"[\"'<]([^\"'<>]+)[\"'>]")
 #: Words that import statements begin with, and those that mean the package itself.
 _KEYWORDS = frozenset(
@@ -70,6 +72,7 @@ class UnresolvedCall:
     imported: bool  # an import statement of the file has the word
     external: bool  # and that statement leads out of the repository, as far as can be told
     definitions: int  # how many definitions of the repository have the name
+    candidates: tuple[str, ...]  # some of them, as path#name
 
     @property
     def written(self) -> str:
@@ -83,7 +86,8 @@ class UnresolvedCall:
         if self.imported:
             return "imported from outside" if self.external else "imported, and not found where it comes from"
         if self.definitions:
-            return f"one of {self.definitions} of that name" if self.definitions > 1 else "may be the one of that name"
+            some = ", ".join(self.candidates) + (", ..." if self.definitions > len(self.candidates) else "")
+            return f"one of {self.definitions} of that name: {some}" if self.definitions > 1 else f"may be {some}"
         return "not defined here"
 
 
@@ -95,9 +99,14 @@ class UnresolvedCalls:
     external: int = 0
     sample: tuple[UnresolvedCall, ...] = ()
 
+    @property
+    def open(self) -> int:
+        """How many may mean something in the repository."""
+        return self.total - self.external
+
     def without_external(self) -> UnresolvedCalls:
-        """Without those that lead out of the repository, which certainly mean something else."""
-        return UnresolvedCalls(self.total - self.external, 0, tuple(one for one in self.sample if not one.external))
+        """Those that lead out of the repository are counted, not described: they mean something else."""
+        return UnresolvedCalls(self.total, self.external, tuple(one for one in self.sample if not one.external))
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,16 +199,22 @@ class UnresolvedFinder:
     def _call(self, calls: _Calls, row: int, *, external: bool) -> UnresolvedCall:
         unit = int(calls.unit[row])
         path = self._snapshot.path(int(self._symbols.file[unit]))
-        caller, definitions = self._symbols.written_name(unit), self._definitions(int(calls.name_hash[row]))
+        caller = self._symbols.written_name(unit)
+        definitions, candidates = self._definitions(int(calls.name_hash[row]))
         imported = calls.imported_word(row) in self._imports_of(calls, row).all
-        return UnresolvedCall(calls.name[row], calls.receiver[row], caller, path, int(calls.line[row]), imported, external, definitions)
+        line = int(calls.line[row])
+        return UnresolvedCall(calls.name[row], calls.receiver[row], caller, path, line, imported, external, definitions, candidates)
 
     @cached_property
-    def _defined_names(self) -> Array:
-        return np.sort(self._symbols.name[self._symbols.defines])
+    def _defined(self) -> NameTable:
+        rows = np.flatnonzero(self._symbols.defines)
+        return NameTable(self._symbols.name[rows], rows)
 
-    def _definitions(self, hashed: int) -> int:
-        return int(np.searchsorted(self._defined_names, hashed, side="right") - np.searchsorted(self._defined_names, hashed))
+    @cache  # noqa: B019  -- the finder lives as long as its snapshot
+    def _definitions(self, hashed: int) -> tuple[int, tuple[str, ...]]:
+        """How many definitions have a name, and the keys of some."""
+        _, rows = self._defined.pairs(np.array([hashed]))
+        return len(rows), tuple(self._symbols.key(row) for row in rows[:MAX_CANDIDATES].tolist())
 
     def _imports_of(self, calls: _Calls, row: int) -> _ImportedWords:
         file = int(self._symbols.file[calls.unit[row]])

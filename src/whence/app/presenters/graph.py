@@ -24,6 +24,8 @@ TOP_LEVEL = "(top level)"
 FEW = 3
 #: Neighbours of a symbol that agents get; the rest are counted.
 MAX_NEIGHBOURS = 60
+#: Open mentions that they get.
+MAX_OPEN = 20
 _WIDEST = 60
 _HEADS = {"callers": "callers of", "callees": "called by", "impact": "depends on", "tests": "tests of"}
 _Cells = tuple[str, ...]
@@ -104,6 +106,9 @@ class _Writer:
         self.line(f"{_HEADS[question]} {_named(symbol)}{_place(self._index, symbol)}", bold=True)
         if question == "impact":
             self._impact(answer, limit)
+        elif question == "callers":
+            self._neighbours(answer.certain, limit)
+            self._open_mentions(answer, limit)
         else:
             self._neighbours(answer.rows, limit, defined=question == "callees")
         if question == "callees":
@@ -139,6 +144,15 @@ class _Writer:
         notes += [one.note] if one.note else []
         distance = (str(one.distance),) if far else ()
         return (*distance, one.qualified_name or TOP_LEVEL, place, one.kind, f"{one.provenance} {one.confidence:.2f}", ", ".join(notes))
+
+    def _open_mentions(self, answer: NeighbourAnswer, limit: int) -> None:
+        """What may be a caller: calls matched by name, and those that became no edge."""
+        rows = list(_open_mentions(self._index, answer, limit))
+        if rows:
+            self.line(" open mentions, which may mean this or another:")
+            self._table(rows, ("", _PLACE, _NOTE))
+        if (left := _counts_of_callers(answer)["open"] - len(rows)) > 0:
+            self.more(f"and {left} more")
 
     def _lead_out(self, stops: UnresolvedCalls, limit: int) -> None:
         """Calls that are no edges: where the graph stops."""
@@ -177,20 +191,43 @@ class _Writer:
 def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:
     """Where the graph stops, in a few lines."""
     stops, by_name = answer.unresolved, int(answer.rows.by_name.sum())
-    if by_name:
+    if question == "callers":
+        yield callers_words(answer)
+    elif by_name:
         yield f"{by_name} of {len(answer.rows.node)} by name alone: another of the same name may be meant"
     if question == "callees":
         if stops.total:
-            yield f"the graph stops at {_calls(stops)}, {stops.external} of them out of this repository"
-    elif stops.total:
-        some = [f"{one.path}:{one.line}" for one in stops.sample[:FEW]] + ["..."] * (stops.total > FEW)
-        yield f"the graph stops at {_calls(stops)} of that name that may mean this: {', '.join(some)}"
+            yield f"the graph stops at {_calls(stops.total)}, {stops.external} of them out of this repository"
+    elif stops.open and question != "callers":
+        some = [f"{one.path}:{one.line}" for one in stops.sample[:FEW]] + ["..."] * (stops.open > FEW)
+        yield f"the graph stops at {_calls(stops.open)} of that name that may mean this: {', '.join(some)}"
     if answer.other_uses and question == "callers":
         yield f"other uses: {', '.join(f'{count} {kind}' for kind, count in answer.other_uses)} (--all-kinds)"
 
 
-def _calls(stops: UnresolvedCalls) -> str:
-    return f"{stops.total} call{'s' if stops.total != 1 else ''}"
+def _open_mentions(index: Index, answer: NeighbourAnswer, limit: int) -> Iterator[tuple[str, str, str]]:
+    """The caller, place and candidates of open mentions."""
+    for one in answer.guessed.take(np.arange(len(answer.guessed.node))[:limit]).neighbours():
+        yield one.qualified_name or TOP_LEVEL, f"{_path(index, one.path)}:{one.line}", f"one of {', '.join(one.candidates)}"
+    for call in answer.unresolved.sample[: max(limit - len(answer.guessed.node), 0)]:
+        yield call.caller or TOP_LEVEL, f"{_path(index, call.path)}:{call.line}", f"{call.written}: {call.reason}"
+
+
+def _counts_of_callers(answer: NeighbourAnswer) -> dict[str, int]:
+    """How many callers are certain, how many calls of the name are open, and how many of them mean something outside."""
+    guessed = int(answer.rows.by_name.sum())
+    return {"callers": len(answer.rows.node) - guessed, "open": guessed + answer.unresolved.open, "outside": answer.unresolved.external}
+
+
+def callers_words(answer: NeighbourAnswer) -> str:
+    """The counts of an answer, which together cover every call of the name."""
+    counts = _counts_of_callers(answer)
+    one, open_ = counts["callers"], counts["open"]
+    return f"{one} caller{'s' * (one != 1)}, {open_} open mention{'s' * (open_ != 1)}, {counts['outside']} outside"
+
+
+def _calls(count: int) -> str:
+    return f"{count} call{'s' if count != 1 else ''}"
 
 
 def _counts(found: NeighbourRows) -> dict[int, int]:
@@ -229,6 +266,10 @@ def neighbours_content(answer: NeighbourAnswer, question: str, label: str) -> It
     symbol, found = answer.symbol, answer.rows
     sure = ", each with how sure it is" if len(found.node) else ""
     where = f"{symbol.kind} {label}{safe(symbol.path)}:{symbol.line}"
+    if question == "callers":
+        yield f"callers of {safe(symbol.name or TOP_LEVEL)} ({where}): {callers_words(answer)}"
+        yield from _callers_content(answer, label)
+        return
     yield f"{question} of {safe(symbol.name or TOP_LEVEL)} ({where}): {len(found.node)}{sure}"
     for one in found.take(np.arange(len(found.node))[:MAX_NEIGHBOURS]).neighbours():
         yield f"- {_neighbour_content(one, label, defined=question == 'callees')}"
@@ -236,10 +277,25 @@ def neighbours_content(answer: NeighbourAnswer, question: str, label: str) -> It
         yield f"and {len(found.node) - MAX_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     if by_name := int(found.by_name.sum()):
         yield f"{by_name} of them by name alone: another of the same name may be meant"
-    if answer.unresolved.total:
-        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in answer.unresolved.sample[:5])
+    stops = answer.unresolved
+    if count := stops.total if question == "callees" else stops.open:
+        some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in stops.sample[:5])
         what = "calls lead out of what is indexed" if question == "callees" else "calls of that name may mean this or another"
-        yield f"the graph stops: {answer.unresolved.total} {what}: {safe(some)}"
+        yield f"the graph stops: {count} {what}: {safe(some)}"
+
+
+def _callers_content(answer: NeighbourAnswer, label: str) -> Iterator[str]:
+    certain, guessed, stops = answer.certain, answer.guessed, answer.unresolved
+    for one in certain.take(np.arange(len(certain.node))[:MAX_NEIGHBOURS]).neighbours():
+        yield f"- {_neighbour_content(one, label, defined=False)}"
+    if len(certain.node) > MAX_NEIGHBOURS:
+        yield f"and {len(certain.node) - MAX_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
+    if _counts_of_callers(answer)["open"]:
+        yield "open mentions, which may mean this or another:"
+    for one in guessed.take(np.arange(len(guessed.node))[:MAX_OPEN]).neighbours():
+        yield f"- {_neighbour_content(one, label, defined=False)}"
+    for call in stops.sample[: max(MAX_OPEN - len(guessed.node), 0)]:
+        yield f"- {safe(call.caller or TOP_LEVEL)} {label}{safe(call.path)}:{call.line} ({safe(call.written)}, {safe(call.reason)})"
 
 
 def _neighbour_content(one: Neighbour, label: str, *, defined: bool) -> str:
@@ -261,7 +317,7 @@ def path_content(path: Sequence[PathStep], label: str) -> Iterator[str]:
 
 # JSON.
 def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: int) -> dict[str, Any]:
-    parts = [answer.code, answer.tests] if question == "impact" else [answer.rows]
+    parts = {"impact": [answer.code, answer.tests], "callers": [answer.certain, answer.guessed]}.get(question, [answer.rows])
     shown = [one for part in parts for one in part.take(np.arange(len(part.node))[:limit]).neighbours()]
     found: dict[str, Any] = {
         "symbol": _symbol_json(index, answer.symbol),
@@ -270,10 +326,17 @@ def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: in
         "results": [asdict(one) | {"path": _path(index, one.path), "defined_path": _path(index, one.defined_path)} for one in shown],
         "by_name": int(answer.rows.by_name.sum()),
         "stops": {
-            "count": answer.unresolved.total,
+            "count": answer.unresolved.total if question == "callees" else answer.unresolved.open,
             "outside": answer.unresolved.external,
             "calls": [
-                {"call": one.written, "caller": one.caller, "path": _path(index, one.path), "line": one.line, "because": one.reason}
+                {
+                    "call": one.written,
+                    "caller": one.caller,
+                    "path": _path(index, one.path),
+                    "line": one.line,
+                    "because": one.reason,
+                    "candidates": one.candidates,
+                }
                 for one in answer.unresolved.sample[:limit]
             ],
         },
@@ -282,6 +345,7 @@ def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: in
         code, tests = _counts(answer.code), _counts(answer.tests)
         found["distances"] = [{"distance": at, "code": code.get(at, 0), "tests": tests.get(at, 0)} for at in sorted(code | tests)]
     if question == "callers":
+        found["counts"] = _counts_of_callers(answer)
         found["other_uses"] = dict(answer.other_uses)
     return found
 

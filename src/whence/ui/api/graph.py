@@ -106,7 +106,7 @@ def _neighbourhood(root: str, name: str, options: Mapping[str, Any], index: Inde
         nodes=[GraphNodeView.of(one) for one in found.nodes] if found else [],
         edges=[GraphEdgeView.of(one) for one in found.edges] if found else [],
         left_out=found.omitted if found else 0,
-        open_calls=whole.questions().callers(only).unresolved.total if only is not None else 0,
+        open_calls=whole.questions().callers(only).unresolved.open if only is not None else 0,
         choices=[] if only is not None else [SymbolOffer.of(one) for one in symbols[:MAX_SYMBOLS]],
         fresh=FreshnessView.of(whole.freshness),
         progress=BuildProgressView.of(progress),
