@@ -526,3 +526,44 @@ def test_a_note_of_the_project_one_is_in_comes_first_among_equals(repository, tm
         for project in ("bank", "shop", "yard"):
             memory.remember(f"Deploys happen on Fridays, and nobody of the {project} minds", project=project, topic="deploys")
         assert memory.recall("when do deploys happen")[0].note.project == "shop"
+
+
+# The newest facts.
+def prices(memory: Memory) -> None:
+    for days, euros in ((200, 19), (90, 21), (10, 24)):
+        memory.remember(f"A crossing on foot costs {euros} euros.", topic=f"fare {euros}", created=ago(days=days))
+
+
+def test_of_notes_on_one_subject_the_newest_leads_and_why_says_so(household: Memory):
+    prices(household)
+    found = household.recall("what does a crossing on foot cost")
+    assert slugs(found)[:3] == ["fare-24", "fare-21", "fare-19"]
+    (line,) = [line for line in found[0].why if line.signal == "note_newest"]
+    assert "same subject as general/fare-21" in line.because
+    assert found[0].score == pytest.approx(sum(line.contribution for line in found[0].why if line.operation == "+"))
+
+
+@pytest.mark.parametrize("asked", ["what did a crossing on foot cost originally", "a crossing on foot cost how much at first"])
+def test_a_question_for_the_beginning_gets_the_oldest(household: Memory, asked: str):
+    prices(household)
+    assert slugs(household.recall(asked))[0] == "fare-19"
+
+
+def test_of_near_duplicates_the_newest_is_shown_and_the_others_are_counted(household: Memory):
+    text = "The ferry to the island leaves at nine from the second pier beside the fish market, behind the old crane with the yellow arm"
+    household.remember(text + " on weekdays.", topic="ferry old", created=ago(days=40))
+    household.remember(text + " on weekdays!", topic="ferry new", created=ago(days=2))
+    found = household.recall("when does the ferry to the island leave")
+    assert (found[0].note.slug, found[0].alike) == ("ferry-new", ("general/ferry-old",))
+
+
+def test_of_one_day_the_later_hour_is_newer(household: Memory):
+    for hour, count in ((8, "four"), (17, "six")):
+        household.remember(f"I have worn the black boots {count} times.", topic=f"boots {hour}", created=ago(days=3).replace(hour=hour))
+    assert slugs(household.recall("how often have I worn the black boots"))[:2] == ["boots-17", "boots-8"]
+
+
+def test_last_week_is_relative_to_the_time_that_is_asked_about(household: Memory):
+    household.remember("We painted the door", topic="door", created=datetime(2024, 5, 8, tzinfo=timezone.utc))
+    household.remember("We painted the wall", topic="wall", created=datetime(2024, 5, 15, tzinfo=timezone.utc))
+    assert slugs(household.recall("what did we paint last week", as_of="2024-05-16"))[0] == "door"

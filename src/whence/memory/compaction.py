@@ -21,7 +21,7 @@ from whence.core.request import check_choice
 from whence.memory.index import MAX_WORDS
 from whence.memory.memory import Memory
 from whence.memory.note import GENERATED, HANDOFF, Note
-from whence.memory.recall import FEW_WORDS
+from whence.memory.pool import FEW_WORDS
 from whence.source.git import list_branches
 from whence.text.analyzer import ProseLanguage
 from whence.text.slugs import first_words, normalize_topic

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
-FORMAT = 4
+FORMAT = 5
 
 #: Each table: its columns, all of them part of the row's checksum, and the end of its definition.
 _TABLES = {
@@ -38,7 +38,7 @@ _TABLES = {
             "id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,"
             " size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,"
             " project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL,"
-            " trouble TEXT NOT NULL, secret INTEGER NOT NULL, day INTEGER NOT NULL, valid_from REAL, valid_until REAL,"
+            " trouble TEXT NOT NULL, secret INTEGER NOT NULL, day INTEGER NOT NULL, at REAL NOT NULL, valid_from REAL, valid_until REAL,"
             " words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL"
         ),
         ")",
@@ -84,6 +84,7 @@ class NoteRow(NamedTuple):
     file: NoteFile
     secret: bool  # whether its text holds one
     day: int  # its date as an ordinal; 0 when unknown
+    at: float  # the same in seconds, with the time of day where that is known
     words: Sequence[str]  # content words, in order
     spans: bytes  # the dates it mentions: pairs of days, 32 bits each
     vectors: bytes  # its passages: a 32-bit scale and one byte per dimension each
@@ -216,12 +217,12 @@ class NoteDatabase(Database):
     def _insert(self, db: sqlite3.Connection, row: NoteRow, words: bytes) -> None:
         note, file = row.note, row.file
         db.execute(
-            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day,"
-            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day, at,"
+            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(_encode(note.key), _encode(note.folder), file.size, file.changed_ns, file.inode),
                 *(note.project, note.topic, normalize_topic(note.topic), note.kind, note.archived is not None, note.problem),
-                *(row.secret, row.day, _seconds(note.valid_from), _seconds(note.valid_until), words, row.spans, row.vectors),
+                *(row.secret, row.day, row.at, _seconds(note.valid_from), _seconds(note.valid_until), words, row.spans, row.vectors),
             ),
         )
         if note.tags or note.about:

@@ -47,6 +47,8 @@ SCAN_SHARE, MIN_SCAN_PAUSE = 0.1, 2.0
 #: An index of this many notes is verified whenever it is opened. A larger one is when it is not as its last user left
 #: it, and after this many seconds.
 FEW, VERIFY_AFTER = 500, 7 * 86_400.0
+#: The ordinal of 1970-01-01.
+_EPOCH = 719_163
 #: The slug of a note without any words.
 _GENERATED_SLUG = re.compile(r"note-[0-9a-f]{8}(?:-\d+)?")
 _COUNTER = re.compile(r"(?<![^\W_])\d{1,2}(?![^\W_])")
@@ -91,7 +93,7 @@ class NoteAnalyzer:
         day = day_of_note(note)
         spans = find_dates(note.text[:MAX_DATED], day or None)
         bounded = [(span.first, span.last) for span in spans if span.first > 0 and span.last < OPEN]
-        return NoteRow(note, file, secret, day, words, np.array(bounded, np.int32).tobytes(), vectors)
+        return NoteRow(note, file, secret, day, _time_of(note, day), words, np.array(bounded, np.int32).tobytes(), vectors)
 
     def _vectors(self, words: Sequence[Sequence[str]]) -> list[bytes]:
         if self.encoder is None:
@@ -119,6 +121,12 @@ def day_of_note(note: Note) -> int:
         return found
     known = note.valid_from or note.created
     return known.toordinal() if known else 0
+
+
+def _time_of(note: Note, day: int) -> float:
+    """When a note was written, in seconds: with the time of day if the day is that of its creation."""
+    known = note.valid_from or note.created
+    return known.timestamp() if known and known.toordinal() == day else (day - _EPOCH) * 86_400.0
 
 
 def passages_of(words: Sequence[str]) -> list[Sequence[str]]:

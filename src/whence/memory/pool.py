@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from whence.embed.encoder import unit_length
 from whence.embed.prose import ProseEncoder
 from whence.memory.database import NoteFacts
 from whence.memory.reader import NGRAM_NUMBERS, ngrams_of
-from whence.memory.retrieval import GOOD_SHARE, NotePlan, NoteTermStatistics
+from whence.memory.retrieval import GOOD_SHARE, Asks, NotePlan, NoteTermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.postings import first_of_each, is_member, ranges, spread
 from whence.text.bm25 import bm25, idf, length_norm
@@ -26,8 +26,10 @@ PASSAGE, STEP = 32, 16
 NEAR_STEP = 12
 #: Similarity from which one word counts as another in part.
 MIN_SIMILARITY = 0.55
+#: Scores that differ less are equal.
+DECIMALS = 9
 #: Values that signals of several phases and the response share.
-_SHARED = ("text", "similarity", "semantic", "matched")
+_SHARED = ("text", "similarity", "semantic", "matched", "duplicates")
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class NotePool:
     project: str = ""  # the one that the query comes from
     slug_bonus: float = 3.0
     changed_factor: float = 0.5
+    alike: float = 0.85  # notes that share this much of their words are near-duplicates
     prose: ProseEncoder | None = None
     stem_of: Callable[[str], str] = str
     mix: float = 0.0  # ranking has one set of weights for notes
@@ -78,6 +81,18 @@ class NotePool:
                 found[:, place] = is_member(self.units, self.statistics.terms[stem].rows)
         return found
 
+    @cached_property
+    def duplicates(self) -> NearDuplicates:
+        """Compares candidates by their words."""
+        return NearDuplicates(self.text.words_of, self.alike)
+
+    def order(self, scores: Array) -> list[int]:
+        """The rows by their scores; of equals the newest first, or the oldest if the query asks for that."""
+        at = self.statistics.reader.column("at")[self.units]
+        times = at if self.plan.asks is Asks.OLDEST else -at
+        ranks = np.round(scores, DECIMALS)
+        return sorted(range(len(self.units)), key=lambda row: (-ranks[row], times[row], self.facts[row].key))
+
     def compute_shared(self) -> None:
         """Compute what the phases and the response share, before the phases copy the pool."""
         for name in _SHARED:
@@ -88,6 +103,32 @@ class NotePool:
         later = replace(self, scores=scores)
         later.__dict__.update({name: self.__dict__[name] for name in _SHARED if name in self.__dict__})
         return later
+
+
+#: Notes with fewer distinct words than this are near-duplicates only if all their words are the same.
+FEW_WORDS = 4
+
+
+class NearDuplicates:
+    """Which candidates share most of their words."""
+
+    def __init__(self, words_of: Callable[[int], frozenset[int]], share: float) -> None:
+        self._words_of, self._share = cache(words_of), share
+
+    def first(self, note: int, others: Sequence[int]) -> int | None:
+        """The first of some others that a note is a near-duplicate of."""
+        words = self._words_of(note)
+        for other in others:
+            known = self._words_of(other)
+            smaller, larger = sorted((len(words), len(known)))
+            if smaller >= self._share * larger and self._is_duplicate(words, known):  # sizes rule out most pairs
+                return other
+        return None
+
+    def _is_duplicate(self, one: frozenset[int], other: frozenset[int]) -> bool:
+        if min(len(one), len(other)) < FEW_WORDS:
+            return bool(one) and one == other
+        return len(one & other) >= self._share * len(one | other)
 
 
 class Windows:
@@ -109,6 +150,10 @@ class Windows:
         also = np.flatnonzero((before >= 0) & (before < own))
         first = self._first[note]
         return np.concatenate([np.arange(len(at)), also]), np.concatenate([first + own, (first + before)[also]])
+
+    def best_of(self, note: int, values: Array) -> int:
+        """The window of a note that has the highest value."""
+        return int(self._first[note] + np.argmax(values[self._first[note] : self._first[note] + self.of_note[note]]))
 
     def words_in(self, windows: Array) -> tuple[Array, Array]:
         """The words of some windows: (index into `windows`, position)."""
@@ -161,15 +206,38 @@ class NoteText:
         return np.array([self._statistics.idf_of(stem) for stem in self._statistics.plan.stems])
 
     @cached_property
-    def passage(self) -> Array:
-        """BM25 of the best passage of each note."""
-        terms = len(self._statistics.plan.stems)
+    def _passage_counts(self) -> Array:
+        """How often each passage has each word of the query: (passages, words)."""
+        terms, total = len(self._statistics.plan.stems), self._windows.count
         at = np.flatnonzero(self._term_of >= 0)
         index, passage = self._windows.around(at)
-        total = self._windows.count
-        counts = np.bincount(passage * terms + self._term_of[at[index]], minlength=total * max(terms, 1)).reshape(total, -1)
-        worth = bm25(counts, self._passage_norms[:, None])
-        return self._windows.best(worth @ self._idfs if terms else np.zeros(total))
+        return np.bincount(passage * terms + self._term_of[at[index]], minlength=total * terms).reshape(total, terms)
+
+    @cached_property
+    def _passage_scores(self) -> Array:
+        return np.asarray(bm25(self._passage_counts, self._passage_norms[:, None]) @ self._idfs)
+
+    @cached_property
+    def passage(self) -> Array:
+        """BM25 of the best passage of each note."""
+        return self._windows.best(self._passage_scores)
+
+    def best_passages(self, notes: Sequence[int]) -> tuple[Array, Array]:
+        """What the best passage of some notes holds of the query, as the idf of its words, and what it is about, as a vector."""
+        windows = np.array([self._windows.best_of(note, self._passage_scores) for note in notes], np.int64)
+        held = (self._passage_counts[windows] > 0) * self._idfs
+        if self._prose is None:
+            return held, np.zeros((len(notes), 1))
+        owner, at = self._windows.words_in(windows)
+        rows = self._vocabulary.rows[self.words[at]]
+        sums = np.zeros((len(notes), self._prose.width))
+        np.add.at(sums, owner, self._prose.vectors_at(rows) * self._prose.weights_at(rows)[:, None])
+        return held, unit_length(sums)
+
+    def words_of(self, note: int) -> frozenset[int]:
+        """The stems of a note."""
+        first, last = np.searchsorted(self.owner, [note, note + 1])
+        return frozenset(self.stems[first:last].tolist())
 
     @cached_property
     def similar_words(self) -> Array:

@@ -20,7 +20,7 @@ from whence.storage.arrayfile import Array
 from whence.storage.postings import spread, unique_counts
 
 #: The columns of the database that a segment is built from.
-COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors"
+COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors, at"
 #: Marks a kind that does not exist.
 UNKNOWN_KIND = len(KINDS)
 #: Letters in a character n-gram, and how many numbers n-grams are hashed to.
@@ -85,6 +85,7 @@ def segment_arrays(rows: Sequence[Any], stem_of: Array, project_codes: dict[str,
             "kinds": np.array([KINDS.index(row[2]) if row[2] in KINDS else UNKNOWN_KIND for row in rows], np.uint8),
             "archived": np.array([row[3] for row in rows], np.uint8),
             "days": np.array([row[4] for row in rows], np.int32),
+            "at": np.array([row[10] for row in rows], np.float64),
             "valid_from": np.array([-np.inf if row[5] is None else row[5] for row in rows], np.float64),
             "valid_until": np.array([np.inf if row[6] is None else row[6] for row in rows], np.float64),
             "words": words,

@@ -31,8 +31,6 @@ LOW_CONFIDENCE = "low confidence: these notes only share words with the question
 EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semantic", "dated", "faint")
 #: The similarity that a faint note has at least.
 MIN_FAINT = 0.15
-#: Notes with fewer distinct words than this are near-duplicates only if all their words are the same.
-FEW_WORDS = 4
 #: Candidates of each retriever, and candidates compared for near-duplicates, for each note of the answer.
 CANDIDATES_EACH, COLLAPSED_EACH = 3, 3
 #: How often a recall is tried when files change meanwhile.
@@ -148,7 +146,7 @@ def rank(run: RecallRun) -> RankedNotes:
     pool.compute_shared()
     ledger = score(pool)
     scores = ledger.scores()
-    order = sorted(range(len(rows)), key=lambda row: (-scores[row], pool.facts[row].key))
+    order = pool.order(scores)
     if run.trace is not None:
         trace_ranking(run.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
     return _collapsed(RankedNotes(plan, pool, ledger, scores, order, {}), run)
@@ -219,6 +217,7 @@ def _pool(statistics: NoteTermStatistics, rows: Array, retrieved: dict[str, Arra
         run.project,
         run.settings.slug_bonus,
         run.settings.changed_factor,
+        run.settings.alike,
         encoder if isinstance(encoder, ProseEncoder) else None,
         run.index.analyzer.language.stem,
     )
@@ -226,30 +225,18 @@ def _pool(statistics: NoteTermStatistics, rows: Array, retrieved: dict[str, Arra
 
 def _collapsed(ranked: RankedNotes, run: RecallRun) -> RankedNotes:
     """The ranking without near-duplicates of better notes, as far as the answer reaches."""
-    words: dict[int, frozenset[int]] = {}
     order: list[int] = []
     alike: dict[int, list[int]] = {}
-    text, share = ranked.pool.text, run.settings.alike
-    starts = np.searchsorted(text.owner, np.arange(len(ranked.pool.units) + 1))
     for place, row in enumerate(ranked.order):
         if place >= COLLAPSED_EACH * run.k:  # near-duplicates have near scores
             order += ranked.order[place:]
             break
-        words[row] = frozenset(text.stems[starts[row] : starts[row + 1]].tolist())
-        size = len(words[row])
-        near = [one for one in order[: run.k] if share * size <= len(words[one]) <= size / share]  # rules out most pairs
-        better = next((one for one in near if _is_duplicate(words[one], words[row], share)), None)
+        better = ranked.pool.duplicates.first(row, order[: run.k])
         if better is None:
             order.append(row)
         else:
             alike.setdefault(better, []).append(row)
     return replace(ranked, order=order, alike=alike)
-
-
-def _is_duplicate(one: frozenset[int], other: frozenset[int], share: float) -> bool:
-    if min(len(one), len(other)) < FEW_WORDS:
-        return bool(one) and one == other
-    return len(one & other) >= share * len(one | other)
 
 
 def _by_category(ranked: RankedNotes, k: int) -> list[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
@@ -37,6 +38,33 @@ _DEICTIC = re.compile(
     r"\b(?:today|tonight|yesterday|tomorrow|ago|last|past|previous|this|next|coming|current|since|recent(?:ly)?|night|morning|before|after)\b",
     re.IGNORECASE,
 )
+#: What asks for the newest of several statements, or for the oldest. "When" asks for the statement of a time, however old it is.
+_NEWEST = re.compile(
+    r"\b(?:latest|newest|most\s+recent(?:ly)?|current(?:ly)?|nowadays|now|still|these\s+days|at\s+the\s+moment|up\s+to\s+date|any\s?more)\b",
+    re.IGNORECASE,
+)
+_OLDEST = re.compile(
+    r"\b(?:original(?:ly)?|initial(?:ly)?|at\s+first|(?:in|at)\s+the\s+beginning|to\s+begin\s+with|back\s+then|formerly)\b", re.IGNORECASE
+)
+_WHEN = re.compile(r"^\W*when\b|\bago\b|\bhow\s+many\s+(?:days|weeks|months|years)\b|\b(?:first|last)\s+time\b", re.IGNORECASE)
+
+
+class Asks(IntEnum):
+    """Which of several statements about one subject a query asks for."""
+
+    ANY = 0  # it asks when something was
+    STATE = 1  # the one that holds
+    NEWEST = 2  # the same, in so many words
+    OLDEST = 3
+
+
+def asks_for(text: str) -> Asks:
+    """Which statement a query asks for."""
+    if _OLDEST.search(text):
+        return Asks.OLDEST
+    if _NEWEST.search(text):
+        return Asks.NEWEST
+    return Asks.ANY if _WHEN.search(text) else Asks.STATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +78,7 @@ class NotePlan:
     spans: tuple[tuple[int, int], ...] = ()  # times, as first and last day
     yearly: bool = False  # whether they may be of any year; the one given is the latest
     remark: str = ""  # how the question was found in pasted text
+    asks: Asks = Asks.STATE
 
     def without(self, stems: frozenset[str]) -> NotePlan:
         """The plan without some words."""
@@ -80,6 +109,7 @@ def plan_query(text: str, language: ProseLanguage, today: int) -> NotePlan:
         tuple((span.first, span.last) for span in exact),
         yearly=bool(exact) and not any(span.exact or span in relative for span in exact),
         remark=question.note,
+        asks=asks_for(text),
     )
 
 

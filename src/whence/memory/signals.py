@@ -7,13 +7,22 @@ import re
 import numpy as np
 
 from whence.memory.pool import NotePool
+from whence.memory.retrieval import Asks
 from whence.ranking.ledger import Column, Operation, Phase, signal
 from whence.ranking.pool import share_of_best
 from whence.storage.arrayfile import Array
+from whence.text.dates import OPEN
 
 _WORD = re.compile(r"[^\W_]+")
 #: Letters that a stem shares with all its words.
 _PREFIX = 2
+#: Notes answer from the same subject if they score this share of the best one, their best passages hold this share of the
+#: query that its best passage holds, and are this similar to it. Measured, see docs/experiments.md.
+SAME_SCORE, SAME_WORDS, SAME_MEANING = 0.65, 0.5, 0.5
+#: Among so many of the best notes; where more than so many are near, the subject is too wide for dates to decide.
+AMONG, MOST_NEAR = 5, 3
+#: Near-duplicates are ordered by date among so many of the best notes.
+DUPLICATES_AMONG = 30
 
 
 @signal()
@@ -122,3 +131,51 @@ def note_code(pool: NotePool) -> Column:
     """Notes: a factor for a note whose code has changed or is gone."""
     values = np.array([pool.changed_factor if change else 1.0 for change in pool.changes], np.float64)
     return Column(values, lambda row: pool.changes[row] or "its code is unchanged, or it is about none")
+
+
+@signal(Phase.COHERENCE)
+def note_newest(pool: NotePool) -> Column:
+    """Notes: near-duplicates, and notes that answer from the same subject, exchange their scores so that the newest has the highest.
+
+    The oldest has it if the query asks for that, and none is moved if it asks when something was.
+    """
+    scores, reasons = pool.scores.copy(), dict[int, str]()
+    for group in _groups(pool):
+        by_date = _by_date(pool, group)
+        for row, score in zip(by_date, sorted(scores[group].tolist(), reverse=True), strict=True):
+            scores[row] = score
+        first, *later = by_date
+        reasons |= dict.fromkeys(later, f"{pool.facts[first].key} is of the same subject, and by its date it comes first")
+        reasons[first] = f"of the same subject as {', '.join(pool.facts[row].key for row in later)}; by its date it comes first"
+    return Column(scores - pool.scores, lambda row: reasons.get(row, "no other note is of the same subject"))
+
+
+def _by_date(pool: NotePool, group: list[int]) -> list[int]:
+    """Those of the time in the query first, then those that held at that time; then the newest, or the oldest if it asks for that."""
+    rows = pool.units[group]
+    last = max((last for _, last in pool.statistics.spans), default=OPEN)
+    matches, days, times = pool.statistics.time_match(rows), *(pool.statistics.reader.column(name)[rows] for name in ("days", "at"))
+    order = np.lexsort((times if pool.plan.asks is Asks.OLDEST else -times, days > last, -matches))
+    return [group[at] for at in order.tolist()]
+
+
+def _groups(pool: NotePool) -> list[list[int]]:
+    """Rows that are of the same subject, best first: near-duplicates, then those that answer nearly as well from the same words."""
+    best, groups = pool.order(pool.scores)[:DUPLICATES_AMONG], dict[int, list[int]]()
+    for row in best:
+        leader = pool.duplicates.first(row, list(groups))
+        groups.setdefault(row if leader is None else leader, []).append(row)
+    subject = _same_subject(pool, best[:AMONG]) if pool.plan.asks is not Asks.ANY and best else []
+    dated = ([row for row in group if pool.facts[row].day] for group in [*groups.values(), subject])
+    return [group for group in dated if len(group) > 1]
+
+
+def _same_subject(pool: NotePool, best: list[int]) -> list[int]:
+    """Those of the best notes that answer nearly as well as the first, from the same words in a similar passage."""
+    near = [row for row in best if pool.scores[row] >= SAME_SCORE * pool.scores[best[0]]]
+    if len(near) > MOST_NEAR and pool.plan.asks is Asks.STATE:
+        return []
+    held, vectors = pool.text.best_passages(near)
+    shared = np.minimum(held, held[0]).sum(axis=1) >= SAME_WORDS * held[0].sum()
+    similar = vectors @ vectors[0] >= SAME_MEANING
+    return [row for row, one, other in zip(near, shared, similar, strict=True) if one and (other or pool.prose is None)]
