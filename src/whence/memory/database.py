@@ -84,7 +84,7 @@ class NoteRow(NamedTuple):
     file: NoteFile
     secret: bool  # whether its text holds one
     day: int  # its date as an ordinal; 0 when unknown
-    at: float  # the same in seconds, with the time of day where that is known
+    at: float  # the same in seconds, to the hour where that is known
     words: Sequence[str]  # content words, in order
     spans: bytes  # the dates it mentions: pairs of days, 32 bits each
     vectors: bytes  # its passages: a 32-bit scale and one byte per dimension each

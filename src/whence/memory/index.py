@@ -124,9 +124,9 @@ def day_of_note(note: Note) -> int:
 
 
 def _time_of(note: Note, day: int) -> float:
-    """When a note was written, in seconds: with the time of day if the day is that of its creation."""
+    """When a note was written, in seconds: to the hour if the day is that of its creation, for notes of one sitting are equals."""
     known = note.valid_from or note.created
-    return known.timestamp() if known and known.toordinal() == day else (day - _EPOCH) * 86_400.0
+    return known.timestamp() // 3600 * 3600 if known and known.toordinal() == day else (day - _EPOCH) * 86_400.0
 
 
 def passages_of(words: Sequence[str]) -> list[Sequence[str]]:

@@ -166,7 +166,7 @@ def _groups(pool: NotePool) -> list[list[int]]:
         leader = pool.duplicates.first(row, list(groups))
         groups.setdefault(row if leader is None else leader, []).append(row)
     subject = _same_subject(pool, best[:AMONG]) if pool.plan.asks is not Asks.ANY and best else []
-    dated = ([row for row in group if pool.facts[row].day] for group in [*groups.values(), subject])
+    dated = ([row for row in group if pool.facts[row].day and not pool.changes[row]] for group in [*groups.values(), subject])
     return [group for group in dated if len(group) > 1]
 
 
