@@ -23,6 +23,8 @@ from whence_bench.memory.corpus import Question
 RIDGE = 30.0
 STEPS, HALVINGS = 50, 12
 _SMALL = 1e-9
+#: Exchanges scores under the weights in use, so it has no part in learning them.
+NEWEST = "note_newest"
 
 Weights = Mapping[str, float]
 
@@ -59,12 +61,14 @@ class Case:
 def speaking(names: Sequence[str], weights: Weights | None = None) -> Profile:
     """The profile of notes in which all the named signals speak, with weight 1 where none are given."""
     chosen = {name: Weight(*[1.0 if weights is None else weights.get(name, 0.0)] * 2) for name in names}
-    return replace(NOTES, signals={**chosen, **FIXED_NOTE_WEIGHTS})
+    fixed = {name: weight for name, weight in FIXED_NOTE_WEIGHTS.items() if name != NEWEST}
+    return replace(NOTES, signals={**chosen, **fixed})
 
 
 def case_of(ranked: RankedNotes, conversation: str, question: Question, keys: Mapping[str, int], names: Sequence[str]) -> Case:
     """What was said of the sessions of a conversation; `keys` of their notes, with their numbers."""
-    known = sorted(keys)
+    shown = [ranked.pool.facts[row].key for row in ranked.pool.order(np.zeros(len(ranked.pool.units)))]
+    known = [key for key in dict.fromkeys([*shown, *sorted(keys)]) if key in keys]
     place = {key: at for at, key in enumerate(known)}
     rows = [(row, place[facts.key]) for row, facts in enumerate(ranked.pool.facts) if facts.key in place]
     here, there = (np.array([pair[side] for pair in rows], np.int64) for side in (0, 1))
