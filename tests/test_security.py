@@ -19,6 +19,7 @@ import pytest
 
 from hindrances import environment
 from sample_trees import SOURCES, git, write
+from small_cases import each
 
 PACKAGE = SOURCES / "whence"
 REPOSITORY = Path(__file__).parents[1]
@@ -71,7 +72,7 @@ def test_nothing_is_unpickled_evaluated_or_given_to_a_shell() -> None:
     assert [f"{name}:{fault}" for name, source in modules.items() for fault in faults_in(source, name)] == []
 
 
-@pytest.mark.parametrize(
+@each(
     "source",
     [
         "import pickle",
@@ -288,7 +289,7 @@ def promises() -> dict[str, list[str]]:
     return {row["promise"]: re.findall(r"`(tests/[^`]+)`", row["tests"]) for row in rows}
 
 
-@pytest.mark.parametrize("promise", promises())
+@each("promise", promises())
 def test_every_promise_has_a_test_that_exists(promise: str) -> None:
     named = promises()[promise]
     assert named

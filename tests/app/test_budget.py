@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.app.budget import MORE, BudgetedText, check_budget, fit_document, fit_json
 from whence.app.presenters.text import Document
 from whence.core.errors import UsageError
@@ -232,7 +233,7 @@ def test_large_outputs_are_cut_in_no_time():
     assert time.process_time() - began < 3
 
 
-@pytest.mark.parametrize("budget", [90, 120, 200, 400])
+@each("budget", [90, 120, 200, 400])
 def test_json_keeps_path_score_and_confidence_before_anything_else(budget: int) -> None:
     results = [{"path": f"src/part_{n}.py", "start_line": n, "kind": "function", "score": 9.5 - n, "lines": ["x" * 300]} for n in range(9)]
     answer = {"query": "parts", "results": results, "indexes": [{"root": "/home/me/shop", "files": 9}], "confidence": {"probability": 0.7}}

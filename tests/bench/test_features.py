@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from bench.judged_questions import PLANTED, SIGNALS, question, questions
 from campaigns import examples
 from sample_trees import write
+from small_cases import each
 from whence import Index
 from whence.core.profiles import PROFILES, Weight
 from whence.search import metrics
@@ -47,8 +48,8 @@ def asked(query: str, wanted: tuple[str, ...]) -> Asked:
     return Asked("tree", "python", "semantic", query, wanted)
 
 
-@pytest.mark.parametrize(("query", "wanted"), QUESTIONS)
-@pytest.mark.parametrize("name", ["default", "semantic"])
+@each(("query", "wanted"), QUESTIONS)
+@each("name", ["default", "semantic"])
 def test_taken_apart_and_put_together_a_question_scores_as_its_search_does(index: Index, name: str, query: str, wanted: tuple[str, ...]):
     profile = PROFILES[name]
     judged = judge(index, open_profile(profile, list(profile.signals)), asked(query, wanted))

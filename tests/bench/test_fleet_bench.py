@@ -11,6 +11,7 @@ import pytest
 from bench.html.small_results import searched
 from campaigns import is_nightly
 from sample_trees import SOURCES
+from small_cases import each
 from whence.cli.main import main
 from whence_bench.fleet import errors, workers
 from whence_bench.fleet import parity as fleet_parity
@@ -89,7 +90,7 @@ def test_a_row_that_is_missing_misses_the_bar():
     assert benchmark.as_text(room).count("MISS") == 6
 
 
-@pytest.mark.parametrize(("fleet", "kept"), [(0.9, True), (0.905, True), (0.88, False), (0.92, False)])
+@each(("fleet", "kept"), [(0.9, True), (0.905, True), (0.88, False), (0.92, False)])
 def test_a_fleet_that_ranks_otherwise_misses_the_bar(fleet, kept):
     room = empty()
     fleet_parity.compare(room, [{"repository": "ash", "embedded": 0.9, "fleet": fleet, "same": fleet == 0.9}])

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, write
+from small_cases import each
 from whence.app.index import Index
 from whence.cli.main import main
 from whence_bench import fetch
@@ -153,7 +154,7 @@ def test_a_change_that_was_told_before_is_asked_about_where_it_came_first(tmp_pa
     assert [question.commit for question in questions(History("project", project.folder), 10)] == [first]
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "Bump parser from 1.2 to 1.3",
@@ -177,7 +178,7 @@ def test_a_message_that_tells_nothing_of_the_change_is_no_question(message: str)
     assert cleaned(message) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     "message",
     [
         "Merge the two caches of the parser",
@@ -191,7 +192,7 @@ def test_a_message_that_tells_of_the_change_is_kept_as_it_is(message: str):
     assert cleaned(message) == message
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         "Co-authored-by: Ada <ada@x>",
@@ -313,7 +314,7 @@ def by_hand(path: str, query: list[str]) -> float:
     return score
 
 
-@pytest.mark.parametrize("query", [["file"], ["read", "path"], ["file", "file", "noth"], ["nowher"], []])
+@each("query", [["file"], ["read", "path"], ["file", "file", "noth"], ["nowher"], []])
 def test_bm25_is_what_it_comes_to_by_hand(query: list[str]):
     whole = WholeFiles()
     bags = [whole.bag(text) for text in DOCUMENTS.values()]
@@ -356,7 +357,7 @@ def test_all_wanted_files_must_be_among_the_first_to_count():
     assert figures["ndcg"] == pytest.approx(((1 + 1 / 2) / (1 + 1 / math.log2(3)) + 1) / 2)
 
 
-@pytest.mark.parametrize(
+@each(
     ("available", "total", "shares"), [([10, 10, 10], 9, [3, 3, 3]), ([10, 1, 10], 9, [4, 1, 4]), ([2, 0], 9, [2, 0]), ([5, 5], 3, [2, 1])]
 )
 def test_questions_are_shared_out_as_evenly_as_histories_allow(available: list[int], total: int, shares: list[int]):

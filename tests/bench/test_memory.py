@@ -15,6 +15,7 @@ import pytest
 
 from bench.published_projects import commit, repository
 from sample_trees import SOURCES
+from small_cases import each
 from whence.cli.main import main
 from whence.core.errors import UsageError
 from whence.memory.front_matter import parse
@@ -128,7 +129,7 @@ def test_a_conversation_that_is_there_twice_is_refused(tmp_path: Path):
         load(tmp_path, conversation(1), conversation(1))
 
 
-@pytest.mark.parametrize(
+@each(
     ("writing", "text"),
     [
         (AS_GIVEN, "8 May\nAda: hello\nBen: look [a photo of a dog]"),
@@ -221,7 +222,7 @@ def test_where_a_part_alone_recalls_more_than_the_union_it_is_said():
     assert "on every conversation: MISS" in benchmark.as_text(done)
 
 
-@pytest.mark.parametrize("writing", WRITINGS[1:], ids=lambda writing: writing.name)
+@each("writing", WRITINGS[1:])
 def test_however_the_notes_are_written_the_same_sessions_are_recalled(corpus: Path, writing: Writing):
     done = benchmark.run(memory_corpus.load(corpus)[:2], quiet, writing=writing, ways={"union": benchmark.WAYS["union"]})
     assert set(benchmark.recalls(done.answered["union"]).values()) == {1.0}

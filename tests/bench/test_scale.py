@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sample_trees import SOURCES
+from small_cases import each
 from whence.cli.main import main
 from whence.core.errors import UsageError
 from whence_bench.fleet import scale
@@ -100,7 +101,7 @@ def test_of_an_engine_elsewhere_its_costs_are_left_out():
     assert [row.what.partition(",")[0] for row in room.rows] == ["sent", "CPU of indexing", "CPU of sending", "CPU of a query"]
 
 
-@pytest.mark.parametrize("sizes", [(), (5,), (5, 5), (9, 5)])
+@each("sizes", [(), (5,), (5, 5), (9, 5)])
 def test_sizes_that_make_no_curve_are_refused(sizes):
     with pytest.raises(UsageError, match="a curve needs"):
         scale.run(None, lambda _: None, sizes=sizes)

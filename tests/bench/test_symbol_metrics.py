@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence_bench.context.metrics import canonical, matches, official, same_symbol, strict
 
 CANONICAL = [
@@ -78,12 +79,12 @@ MATCHES = [
 NAMES = st.lists(st.sampled_from(["a", "b", "A", "A.b", "A.c", "B", "B.b", "X::A.b", "lib.a", "", "p/q.A.b", "f.py.A"]), max_size=14)
 
 
-@pytest.mark.parametrize(("name", "wanted"), CANONICAL)
+@each(("name", "wanted"), CANONICAL)
 def test_a_canonical_name_is_a_type_with_a_member_or_a_name(name: str, wanted: str):
     assert canonical(name) == wanted
 
 
-@pytest.mark.parametrize(("returned", "wanted", "strictly", "officially"), MATCHES)
+@each(("returned", "wanted", "strictly", "officially"), MATCHES)
 def test_names_match_by_the_strict_and_by_the_official_rules(returned: str, wanted: str, strictly: bool, officially: bool):
     assert same_symbol(returned, wanted) is strictly
     assert matches(returned, wanted) is officially

@@ -18,6 +18,7 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import SOURCES, git, whence, write
+from small_cases import each
 from terminals import on_a_terminal
 from whence.cli.main import cli, main
 from whence.cli.shared import UNBOUNDED
@@ -169,7 +170,7 @@ def test_what_a_command_prints_costs_what_it_says_and_no_more_than_asked(name):
             assert (int(closing[1]), int(closing[2])) == (budget, count_tokens(done.out))
 
 
-@pytest.mark.parametrize("name", ["search", "related", "why", "recall", "list", "show", "callers", "impact", "status", "config"])
+@each("name", ["search", "related", "why", "recall", "list", "show", "callers", "impact", "status", "config"])
 def test_the_number_that_is_named_gives_all(name):
     asked = [name, *ARGUMENTS.get(name, [])]
     cut = printed(*asked, "--budget", "60")
@@ -246,7 +247,7 @@ def test_one_note_is_shortened_rather_than_left_out(shop):
 
 
 # Wrong use.
-@pytest.mark.parametrize("budget", ["0", "-3", "5", "27"])
+@each("budget", ["0", "-3", "5", "27"])
 def test_a_budget_that_is_too_small_is_refused_before_anything_is_done(budget):
     refused = printed("forget", "topic-11", "--yes", "--budget", budget)
     assert (refused.code, refused.out) == (2, "")

@@ -16,6 +16,7 @@ from context.mail_tree import TASK, mail_tree
 from hindrances import environment
 from sample_histories import commit
 from sample_trees import git, whence, whence_process, write
+from small_cases import each
 from whence.cli.main import main
 from whence.text import token_estimate
 
@@ -221,7 +222,7 @@ def test_a_task_is_read_from_standard_input(tree):
     assert b"wait_between" in done.stdout
 
 
-@pytest.mark.parametrize("noise", [b"\xff\xfe", b"\0\0", b"\x1b[31m", "日本語".encode("utf-16")])
+@each("noise", [b"\xff\xfe", b"\0\0", b"\x1b[31m", "日本語".encode("utf-16")])
 def test_bytes_that_are_no_text_do_no_harm(tree, noise):
     done = from_standard_input(noise + b" wait between attempts " + noise, "--list", cwd=tree, PYTHONIOENCODING="utf-8:strict")
     assert (done.returncode, done.stderr) == (FOUND, b"")

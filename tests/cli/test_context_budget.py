@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from campaigns import examples
 from context.mail_tree import FILES
 from sample_trees import write
+from small_cases import each
 from whence.cli.main import main
 from whence.text import token_estimate
 
@@ -98,8 +99,8 @@ def test_no_task_makes_an_answer_that_costs_more_or_cannot_be_read(tree, task, b
         ET.fromstring(out)
 
 
-@pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("task", TASKS[:5])
+@each("form", FORMATS)
+@each("task", TASKS[:5])
 def test_the_least_budget_that_is_told_is_enough(tree, task, form):
     _, _, err = printed(task, "--budget", "1", "--format", form)
     least = re.findall(r"\d+", err)[-1]
@@ -108,8 +109,8 @@ def test_the_least_budget_that_is_told_is_enough(tree, task, form):
     assert token_estimate.count_tokens(out) <= int(least)
 
 
-@pytest.mark.parametrize("budget", [300, 50_000])
-@pytest.mark.parametrize("task", TASKS)
+@each("budget", [300, 50_000])
+@each("task", TASKS)
 def test_xml_parses_and_holds_the_source_as_it_is(tree, task, budget):
     code, out, _ = printed(task, "--budget", str(budget), "--format", "xml")
     root = ET.fromstring(out)
@@ -132,8 +133,8 @@ ALLOWED = {
 }
 
 
-@pytest.mark.parametrize("budget", [300, 50_000])
-@pytest.mark.parametrize("task", TASKS)
+@each("budget", [300, 50_000])
+@each("task", TASKS)
 def test_json_parses_and_has_one_form(tree, task, budget):
     code, out, _ = printed(task, "--budget", str(budget), "--json")
     told = json.loads(out)

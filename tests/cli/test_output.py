@@ -15,6 +15,7 @@ import pytest
 
 from hindrances import environment
 from sample_trees import git, whence, whence_process, write
+from small_cases import each
 from terminals import on_a_terminal
 from whence.cli.main import COMMANDS, cli
 
@@ -159,7 +160,7 @@ def test_json_of_a_relaxed_search_says_what_matched(tree):
     assert {result["matched"] for result in json.loads(done.stdout)["results"]} == {"alpha timeout return"}
 
 
-@pytest.mark.parametrize(
+@each(
     "arguments",
     [
         ("search", "alpha"),
@@ -172,7 +173,6 @@ def test_json_of_a_relaxed_search_says_what_matched(tree):
         ("status", "--files"),
         ("config",),
     ],
-    ids=" ".join,
 )
 def test_every_command_gives_one_json_document(tree, arguments):
     done = whence(*arguments, "--json", cwd=tree)
@@ -345,7 +345,7 @@ def test_status_tells_what_is_indexed_and_from_when(repository):
 
 
 # Help.
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_help_of_every_command_has_a_usage_and_a_sentence(tree, command):
     done = whence(command, "--help", cwd=tree)
     assert done.returncode == 0, done.stderr
@@ -361,7 +361,7 @@ def options_of(command: click.Command, name: str) -> Iterator[tuple[str, click.O
         yield from options_of(child, f"{name} {below}")
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_every_option_says_what_it_does(command):
     found = cli.get_command(click.Context(cli), command)
     assert found is not None
@@ -381,7 +381,7 @@ def test_help_lists_every_command_with_its_summary(tree):
     assert "Exit codes" in shown
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@each("command", COMMANDS)
 def test_the_table_of_commands_repeats_the_first_sentence_of_each_help(command):
     found = cli.get_command(click.Context(cli), command)
     assert found is not None

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import whence, write
+from small_cases import each
 
 BODY = "\n".join(f"    value_{number} = timeout * {number}" for number in range(1, 9))
 FILES = {
@@ -97,7 +98,7 @@ def test_with_a_query_some_lines_of_the_unit_are_shown_and_the_others_counted(tr
     assert len(printed(tree, "open a connection", "-e", "timeout", "-n")) == 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("open", "-v", "-e", "x"), "-v goes with a pattern alone"),

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.context.budget import ByDensity, Detail, PackHeader, PackItem, pack
 from whence.context.render import RENDERERS, Json, Markdown, renderer
 from whence.core.errors import UsageError
@@ -103,7 +104,7 @@ def test_symbols_come_in_rank_order_with_code_until_the_budget_is_used():
     assert sum(code) >= len(code) - 2
 
 
-@pytest.mark.parametrize("budget", [400, 1_000, 2_000, 6_000])
+@each("budget", [400, 1_000, 2_000, 6_000])
 def test_the_code_of_the_best_symbol_is_always_there_however_long_it_is(budget):
     pieces = [symbol(0, lines=400), *(symbol(number, lines=40) for number in range(1, 60))]
     packed = pack(pieces, budget, Markdown(), head=HEAD, terms={"retri": 1.0})

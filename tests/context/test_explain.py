@@ -9,6 +9,7 @@ import pytest
 
 from context.mail_tree import TASK, mail_tree, names, place
 from sample_trees import write
+from small_cases import each
 from whence import Index
 from whence.context.pipeline import STAGES
 from whence.core.errors import UsageError
@@ -26,8 +27,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("name", ASKED_ABOUT)
+@each("profile", PROFILES)
+@each("name", ASKED_ABOUT)
 def test_rank_score_and_lines_are_those_of_the_answer(index, profile, name):
     pack = index.context(TASK, profile=profile)
     one = next(symbol for symbol in pack.symbols if symbol.qualified_name == name)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import write
+from small_cases import each
 from whence import Index
 
 FILES = {
@@ -42,6 +43,6 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     return by_path
 
 
-@pytest.mark.parametrize("path", sorted(EXPECTED))
+@each("path", sorted(EXPECTED))
 def test_a_name_is_written_as_the_language_writes_it(found, path):
     assert found[path] >= EXPECTED[path]

@@ -10,6 +10,7 @@ import pytest
 
 from context.mail_tree import FILES, names, place
 from sample_trees import write
+from small_cases import each
 from whence import Index
 from whence.core.errors import QueryError
 
@@ -147,8 +148,8 @@ def test_a_language_that_nothing_here_is_written_in_is_no_error(index):
 
 
 # Next to nothing.
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("task", ["?!. () -> ***", "----", "「」。、", "```\n```", "((((", "\0\0", "\u200b\u200b.", "-" * 50_000])
+@each("profile", PROFILES)
+@each("task", ["?!. () -> ***", "----", "「」。、", "```\n```", "((((", "\0\0", "\u200b\u200b.", "-" * 50_000])
 def test_a_task_of_marks_alone_is_refused_with_what_to_do(index, task, profile):
     with pytest.raises(QueryError, match="no word to go by") as refusal:
         index.context(task, profile=profile)
@@ -191,8 +192,8 @@ def test_the_first_words_of_a_long_text_count(index):
     assert "wait_between" in names(index.context(task))[:3]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("between", ["\0", "\x1b[31m", "\r", "\u202e", "\ufeff", "\ud800"], ids=ascii)
+@each("profile", PROFILES)
+@each("between", ["\0", "\x1b[31m", "\r", "\u202e", "\ufeff", "\ud800"])
 def test_control_characters_part_words_and_are_not_printed(index, between, profile):
     pack = index.context(f"wait{between} between{between} attempts", profile=profile)
     assert "wait_between" in names(pack)[:3]

@@ -16,6 +16,7 @@ import pytest
 from context.mail_tree import FILES, TASK, answer, folded, mail_tree, names, place
 from hindrances import environment
 from sample_trees import write
+from small_cases import each
 from whence import Index
 from whence.context.pack import ContextPack
 from whence.context.request import ContextOptions, ContextRequest
@@ -66,8 +67,8 @@ def test_every_symbol_has_its_name_place_kind_score_and_reasons(index):
     assert all(line.because for line in send.why)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("task", TASKS)
+@each("profile", PROFILES)
+@each("task", TASKS)
 def test_every_score_is_the_fold_of_its_reasons_and_no_symbol_stands_above_a_better_one(index, task, profile):
     symbols = index.context(task, profile=profile).symbols
     assert symbols
@@ -132,7 +133,7 @@ def test_fewer_symbols_are_chosen_from_when_that_is_asked_for(index):
 
 
 # Refusals.
-@pytest.mark.parametrize(
+@each(
     ("asked", "complaint"),
     [
         ({}, "there is no task"),

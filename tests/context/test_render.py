@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.context.budget import Detail, PackHeader, PackItem, pack
 from whence.context.render import RENDERERS, Json, Markdown, Xml, renderer
 from whence.core.errors import UsageError
@@ -61,7 +62,7 @@ def test_markdown_shows_a_signature_and_a_pointer_in_one_line_each():
     assert Markdown().symbol(PIECE, Detail.POINTER) == "- `net/client.py:12 Client.send`\n"
 
 
-@pytest.mark.parametrize("quotes", ["`", "```", "``````", "a ```` b ````` c"])
+@each("quotes", ["`", "```", "``````", "a ```` b ````` c"])
 def test_a_markdown_fence_is_longer_than_any_run_of_backquotes_in_the_source(quotes):
     body = f"text = '''\n{quotes}\n{quotes}python\n'''"
     text = Markdown().symbol(PackItem("k", "n", "constant", "a.py", 1, 4, 1.0, 1.0, "", "", body), Detail.BODY)
@@ -70,7 +71,7 @@ def test_a_markdown_fence_is_longer_than_any_run_of_backquotes_in_the_source(quo
     assert text_between(text, fence) == body
 
 
-@pytest.mark.parametrize(("path", "tag"), [("a/b.rs", "rust"), ("Makefile", "make"), ("x.unheard-of", ""), ("a.tsx", "tsx")])
+@each(("path", "tag"), [("a/b.rs", "rust"), ("Makefile", "make"), ("x.unheard-of", ""), ("a.tsx", "tsx")])
 def test_a_fence_names_the_language_of_the_path(path, tag):
     text = Markdown().symbol(PackItem("k", "n", "function", path, 1, 1, 1.0, 1.0, "", "", "body"), Detail.BODY)
     assert f"\n```{tag}\nbody\n```\n" in text

@@ -12,6 +12,7 @@ import pytest
 from fleet.conftest import *  # noqa: F403  -- the engines
 from sample_histories import commit
 from sample_trees import git, write
+from small_cases import each
 from whence import Index
 from whence.core.errors import QueryError, UsageError
 from whence.core.settings import FleetSettings, load
@@ -67,7 +68,7 @@ def paths(answer: Any) -> list[str]:
     return [one.path.removeprefix(f"{NAME}/") for one in answer]
 
 
-@pytest.mark.parametrize("query", ["total of the cart", "discount", "charge a card", "Cart.total", "the price less a tenth"])
+@each("query", ["total of the cart", "discount", "charge a card", "Cart.total", "the price less a tenth"])
 def test_both_rank_the_same_files_with_the_same_scores(query, index, fleet):
     mine, theirs = index.search(query, k=4), fleet.search(query, k=4)
     assert paths(theirs) == paths(mine)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sample_trees import whence, write
+from small_cases import each
 from whence import Index
 from whence.core.errors import SettingError
 from whence.core.settings import ENVIRONMENT_PREFIX, OTHER_VARIABLES, IndexSettings, Setting, Settings, load, merge
@@ -66,7 +67,7 @@ def refusal(**sources: Any) -> SettingError:
     return refused.value
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "value", "allowed"),
     [
         ("search.k", 0, "a whole number from 1 to 10000"),
@@ -89,8 +90,8 @@ def test_a_bad_value_names_the_setting_the_value_and_what_is_allowed(name, value
     assert refused.hint == f"allowed: {allowed}"
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-inf", math.nan, math.inf, -math.inf])
-@pytest.mark.parametrize("name", [leaf.name for leaf in LEAVES if isinstance(leaf.value, float)][::7])
+@each("value", ["nan", "inf", "-inf", math.nan, math.inf, -math.inf])
+@each("name", [leaf.name for leaf in LEAVES if isinstance(leaf.value, float)][::7])
 def test_no_number_is_not_a_number(name, value):
     assert "is not allowed" in refusal(call={name: value}).message
 
@@ -142,7 +143,7 @@ def other_value(leaf: Setting) -> str:
     return str(leaf.value + 0.125) if leaf.value + 0.125 <= 1 or "to 1" not in leaf.allowed else str(leaf.value - 0.125)
 
 
-@pytest.mark.parametrize("leaf", LEAVES, ids=lambda leaf: leaf.name)
+@each("leaf", LEAVES)
 def test_every_setting_can_be_set_through_its_variable(leaf):
     settings, listed = load(environment={leaf.variable: other_value(leaf)})
     found = next(one for one in listed if one.name == leaf.name)
@@ -157,7 +158,7 @@ def test_every_setting_is_documented():
     assert [leaf.name for leaf in LEAVES if not leaf.doc] == []
 
 
-@pytest.mark.parametrize(("text", "value"), [("true", True), ("YES", True), ("1", True), ("off", False), ("0", False)])
+@each(("text", "value"), [("true", True), ("YES", True), ("1", True), ("off", False), ("0", False)])
 def test_a_switch_can_be_written_in_several_ways(text, value):
     assert load(environment={"WHENCE_INDEX_HIDDEN": text})[0].index.hidden is value
 
@@ -260,6 +261,6 @@ def test_the_list_of_settings_does_not_print_a_secret(tmp_path):
         assert "s3cret-word" not in done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("address", ["milvus:19530", "http://", "https://user:word@host:1", "ftp://host", "file:///x.db", "x.sqlite"])
+@each("address", ["milvus:19530", "http://", "https://user:word@host:1", "ftp://host", "file:///x.db", "x.sqlite"])
 def test_an_address_of_the_fleet_is_a_server_or_a_file(address):
     assert "fleet.address" in refusal(call={"fleet.address": address}).message

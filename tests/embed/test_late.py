@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from embed.tiny_models import OPEN_LATE, RECIPE, WIDTH, WORDS, TinyLate, late_model, quantized, said_by, save_network
+from small_cases import each
 from whence.core.errors import ModelUnavailable
 from whence.embed.encoder import UnitText
 from whence.embed.late import LateEncoder, text_of
@@ -193,7 +194,7 @@ def test_a_unit_is_told_by_its_names_then_its_place_then_its_code():
     )
 
 
-@pytest.mark.parametrize("path", ["Makefile", ".gitignore", "/", "a/b.tar.gz"])
+@each("path", ["Makefile", ".gitignore", "/", "a/b.tar.gz"])
 def test_every_path_can_be_told(path):
     assert text_of(UnitText(path, "", b"")).startswith("File: ")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from small_cases import each
 from whence.core.errors import ModelUnavailable
 from whence.embed.encoder import UnitText
 from whence.embed.prose import MODEL, UNKNOWN, ProseEncoder
@@ -44,7 +45,7 @@ def body(text: str) -> UnitText:
 # What it means.
 
 
-@pytest.mark.parametrize(
+@each(
     ("question", "wanted", "other"),
     [
         ("Which pets does she have?", "Our puppy and the old cat sleep on the sofa.", "The train to the coast was late again."),
@@ -63,7 +64,7 @@ def test_a_note_that_shares_no_word_with_the_question_is_nearer_than_one_about_s
     assert right > wrong + 0.1
 
 
-@pytest.mark.parametrize("word", ["grandmother", "pottery", "hiking", "wedding", "kubernetes", "async", "refactor", "database"])
+@each("word", ["grandmother", "pottery", "hiking", "wedding", "kubernetes", "async", "refactor", "database"])
 def test_everyday_words_and_those_of_software_are_known(prose, word):
     assert prose.rows_of([word])[0] != UNKNOWN
 

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.core.errors import ModelUnavailable
 from whence.embed import static
 from whence.embed.encoder import UnitText
@@ -55,7 +56,7 @@ def near(encoder: StaticEncoder, question: str, *units: UnitText) -> list[float]
 # Words.
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("parseRequest", ["parse", "Request"]),
@@ -71,7 +72,7 @@ def test_identifiers_are_split_into_words(text: str, words: list[str]):
     assert words_of(text) == words
 
 
-@pytest.mark.parametrize("name", ["parseHttpRequest", "parse_http_request", "PARSE-HTTP-REQUEST", "ParseHTTPRequest"])
+@each("name", ["parseHttpRequest", "parse_http_request", "PARSE-HTTP-REQUEST", "ParseHTTPRequest"])
 def test_a_name_asks_for_the_same_as_its_words(shipped: StaticEncoder, name: str):
     assert np.array_equal(shipped.encode_query(name).rows, shipped.encode_query("parse http request").rows)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import FleetError, SettingError
 from whence.core.settings import FleetSettings
 from whence.fleet.engine import EVERYTHING, NOTHING
@@ -131,7 +132,7 @@ def test_what_the_engine_is_asked_is_what_the_groups_say():
     assert visible_rows(Caller(frozenset({"b", 'a"'}))).text == 'array_contains_any(groups, ["a\\"", "b"])'
 
 
-@pytest.mark.parametrize(
+@each(
     "row",
     [{}, {"groups": None}, {"groups": []}, {"groups": ["b"]}, {"groups": "a"}, {"groups": {"a": 1}}, {"groups": ["A"]}, {"groups": ["*"]}],
 )

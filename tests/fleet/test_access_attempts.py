@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from fleet.sample_fleet import BLUE, BOTH, FOREIGN, RED, planted, sent
+from small_cases import each
 from whence.app.fleet_checkout import open_checkout
 from whence.cli.main import main
 from whence.core.errors import WhenceError
@@ -204,7 +205,7 @@ def test_no_operator_finds_what_is_anothers(operator, fleets):
     assert LEAKS == []
 
 
-@pytest.mark.parametrize("query", REPOSITORIES)
+@each("query", REPOSITORIES)
 def test_no_choice_of_repositories_reaches_what_is_anothers(query, fleets):
     tried(f"search {query}", search(query), fleets, query)
     assert LEAKS == []
@@ -312,7 +313,7 @@ def _context(fleet: Fleet, name: str, place: Path) -> Any:
         return found.repository.name, sorted(found.index.snapshot.paths)
 
 
-@pytest.mark.parametrize(
+@each(
     "target",
     [
         f"{BLUE}/vellichor/quokkastore.py",
@@ -338,15 +339,13 @@ def test_why_says_nothing_of_what_is_anothers(target, fleets):
     assert LEAKS == []
 
 
-@pytest.mark.parametrize(
-    "name", ["QuokkaStore", "open_ganglypuff", "Zanzibarflux", "SessionStore", "charge_card", "retry_later", "user", "total"]
-)
+@each("name", ["QuokkaStore", "open_ganglypuff", "Zanzibarflux", "SessionStore", "charge_card", "retry_later", "user", "total"])
 def test_symbols_are_those_of_ones_own(name, fleets):
     tried(f"symbols {name}", lambda fleet: asdict(find_symbols(fleet, name)), fleets, name)
     assert LEAKS == []
 
 
-@pytest.mark.parametrize("name", [BLUE, "cobalt", "umbra/*", "*/cobalt", f"{BLUE}/", f"{RED}/../{BLUE}", "*", "", "umbra"])
+@each("name", [BLUE, "cobalt", "umbra/*", "*/cobalt", f"{BLUE}/", f"{RED}/../{BLUE}", "*", "", "umbra"])
 def test_a_foreign_repository_is_not_fetched(name, fleets, place):
     found = tried(f"context {name}", lambda fleet: _context(fleet, name, place), fleets, name)
     if name not in ("*", ""):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import FleetError
 from whence.fleet.engine import EVERYTHING, NOTHING, Engine, Filter, below, differs, equals, one_of, overlaps
 
@@ -73,8 +74,8 @@ def test_every_value_is_found_by_itself_and_by_nothing_else(either):
     assert either.count("counts") == len(NAMES) - 1
 
 
-@pytest.mark.parametrize("broken", BROKEN)
-@pytest.mark.parametrize("made", [equals, differs])
+@each("broken", BROKEN)
+@each("made", [equals, differs])
 def test_a_line_break_is_refused_not_guessed_at(made, broken):
     with pytest.raises(FleetError, match="line break"):
         made("scope", broken)
@@ -91,7 +92,7 @@ def test_half_a_character_is_refused():
         equals("scope", "\ud834")
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a == 1 or b", 'a"', "é", "1a"])
+@each("name", ["", "a b", "a == 1 or b", 'a"', "é", "1a"])
 def test_a_field_is_a_name(name):
     with pytest.raises(ValueError, match="not a field name"):
         equals(name, 1)

@@ -11,6 +11,7 @@ import pytest
 
 import whence
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
+from small_cases import each
 from whence.app.fleet_checkout import FOLDER, is_safe_path, open_checkout
 from whence.cli.main import main
 from whence.core.errors import FleetError, QueryError, SettingError, UsageError
@@ -253,9 +254,7 @@ def test_what_differs_from_the_pack_is_read_here(own_data_dir):
         assert (found.index.last_refresh.reused, found.index.last_refresh.read) == (3, 1)
 
 
-@pytest.mark.parametrize(
-    "path", ["../out.py", "/etc/x", "a/../../x", ".git/config", "a/.GIT/hooks/x", "a//b", "", "a\\b", "a\nb", ".git /x"]
-)
+@each("path", ["../out.py", "/etc/x", "a/../../x", ".git/config", "a/.GIT/hooks/x", "a//b", "", "a\\b", "a\nb", ".git /x"])
 def test_no_path_of_the_engine_leads_out_of_the_folder(path):
     assert not is_safe_path(path)
     assert is_safe_path("a/.github/b.c")

@@ -18,6 +18,7 @@ import pytest
 
 from fleet_certificates import Certificates, made
 from sample_trees import SOURCES
+from small_cases import each
 from whence.core.errors import FleetError
 from whence.core.settings import FleetSettings
 from whence.fleet import milvus
@@ -143,8 +144,8 @@ def test_an_engine_that_greets_and_is_slow_then_is_too_slow():
         assert "fleet.timeout" in error.hint
 
 
-@pytest.mark.parametrize("greets", [True, False])
-@pytest.mark.parametrize(
+@each("greets", [True, False])
+@each(
     ("status", "line"),
     [
         ("UNAVAILABLE", "cannot be reached: its own words"),
@@ -163,7 +164,7 @@ def test_every_status_has_its_line(status, line, greets):
         assert refused(fleet_at(port)).message == f"the fleet engine at http://127.0.0.1:{port} {line}"
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "said", "line"),
     [
         (9, "quota exceeded[reason=disk quota exceeded, please allocate more resources]", "is full: quota exceeded"),

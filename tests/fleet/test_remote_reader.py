@@ -11,6 +11,7 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import SOURCES, git, write
+from small_cases import each
 from whence import Index
 from whence.core.errors import IndexDamaged
 from whence.core.types import DocumentFrequency
@@ -82,7 +83,7 @@ def test_every_live_file_is_a_piece(index, cut):
     assert "whence/ranking/pool.py" not in {one.path for one in cut}
 
 
-@pytest.mark.parametrize("query", QUERIES)
+@each("query", QUERIES)
 def test_gathered_pieces_rank_as_their_index_does(index, cut, query):
     whole, apart = index.snapshot, gathered(cut)
     asking = index._searcher().run_of(SearchRequest(query, k=10))

@@ -11,6 +11,7 @@ import pytest
 from fleet.sample_fleet import BLUE, BOTH, RED, planted, sent
 from mcp_servers import Bare, surroundings
 from sample_trees import write
+from small_cases import each
 from ui.opened import opened, url_has
 from ui.pages import Served, serving
 from whence.core.settings import FleetSettings
@@ -91,7 +92,7 @@ def test_an_agent_is_told_the_same_of_a_foreign_repository_and_of_none(agent):
     assert "no repository that you may see matches" in foreign
 
 
-@pytest.mark.parametrize("wrong", [{"path": "local.py"}, {"root": "here"}, {"query": "in:notes x"}, {"query": "lang:python"}])
+@each("wrong", [{"path": "local.py"}, {"root": "here"}, {"query": "in:notes x"}, {"query": "lang:python"}])
 def test_what_makes_no_sense_of_a_fleet_is_refused(agent, wrong):
     assert agent.call("search", **{"query": "session", "fleet": True, **wrong}).wrong
 
@@ -132,7 +133,7 @@ def test_the_page_asks_the_fleet_as_whom_its_settings_name(served):
     assert served.ask("search", {"query": f"session repo:{BLUE}", "fleet": True})[1]["results"] == []
 
 
-@pytest.mark.parametrize("wrong", [{"query": ""}, {"query": "lang:python"}, {"root": "here"}, {"query": "in:notes x"}])
+@each("wrong", [{"query": ""}, {"query": "lang:python"}, {"root": "here"}, {"query": "in:notes x"}])
 def test_the_page_is_told_in_one_line_what_a_fleet_is_not_asked(served, wrong):
     status, answer = served.ask("search", {"query": "session", "fleet": True, **wrong})
     assert status == 400

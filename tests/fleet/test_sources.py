@@ -8,6 +8,7 @@ import pytest
 
 from sample_histories import commit
 from sample_trees import git, write
+from small_cases import each
 from whence.core.errors import UsageError, WhenceError
 from whence.fleet.sources import GitError, checkout, checkout_path, default_name, normalize_source, remote_head, remove_checkout
 
@@ -24,7 +25,7 @@ def url_of(root: Path) -> str:
     return f"file://{root}"
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "ext::sh -c true",
@@ -78,7 +79,7 @@ def test_a_part_of_a_repository_is_refused(remote: Path):
         normalize_source(str(remote / "src"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "name"),
     [
         ("https://example.org/acme/shop.git", "acme/shop"),

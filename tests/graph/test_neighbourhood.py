@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sample_trees import write
+from small_cases import each
 from whence import Index
 from whence.core.errors import UsageError
 from whence.core.types import EDGE_KINDS
@@ -122,9 +123,7 @@ def test_what_nothing_is_joined_to_stands_by_itself(index):
     assert (found.edges, found.omitted) == ((), 0)
 
 
-@pytest.mark.parametrize(
-    ("how", "said"), [({"groups": ["kalls"]}, "kalls"), ({"depth": 0}, "depth 0"), ({"depth": 5}, "depth 5"), ({"most": 501}, "501")]
-)
+@each(("how", "said"), [({"groups": ["kalls"]}, "kalls"), ({"depth": 0}, "depth 0"), ({"depth": 5}, "depth 5"), ({"most": 501}, "501")])
 def test_what_cannot_be_asked_is_refused_with_what_can(index, how, said):
     with pytest.raises(UsageError, match=said) as refused:
         around(index, "check", **how)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graph.small_graphs import graph_of, graphs, pairs_of, quickly, rows
+from small_cases import each
 from whence.graph.reader import Adjacency
 from whence.graph.walk import best_rows, hits, score_adjustment, walk
 
@@ -321,7 +322,7 @@ def test_the_scores_are_those_of_the_rounds_by_hand(graph, rounds):
     assert found[1] == pytest.approx(list(hub.values()))
 
 
-@pytest.mark.parametrize(
+@each(
     ("authority", "hub", "seed", "expected"),
     [
         (0.40, 0.00, True, 0.10),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from sample_trees import truth, write
+from small_cases import each
 from whence import Index
 from whence.embed.encoder import UnitText, Vectors, unit_length
 from whence.embed.passages import Passage
@@ -211,7 +212,7 @@ def test_more_can_be_asked_for_than_sketches_choose_from(tmp_path: Path):
     assert sorted(found.tolist()) == list(range(2_000))
 
 
-@pytest.mark.parametrize("width", [1, 8, 63, 64, 65, 256])
+@each("width", [1, 8, 63, 64, 65, 256])
 def test_a_sketch_has_a_bit_for_each_sign_whatever_the_width(width: int):
     rows = random_rows(5, width, width)
     sketch = binary_vectors(rows)

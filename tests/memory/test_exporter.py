@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.core.errors import StorageError, UsageError
 from whence.memory.note import CodeRef, Note
 from whence.memory.transfer import MANIFEST, lines_of, note_from_line, write_folder
@@ -179,7 +180,7 @@ def test_any_note_reads_back_from_its_line(note):
     assert note_from_line(*lines_of([note])) == note
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "says"),
     [
         ({"kind": "opera"}, "unknown kind 'opera'"),

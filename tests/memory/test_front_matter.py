@@ -11,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.core.errors import UsageError
 from whence.memory import front_matter
 from whence.memory.front_matter import normalized, parse, render
@@ -134,9 +135,7 @@ def test_a_file_without_front_matter_is_a_note_of_its_folder():
     assert read(b"") == Note("", "a-note", project="shop", folder="shop")
 
 
-@pytest.mark.parametrize(
-    "text", ["---\n\nA rule above.\n\n---\n\nAnd below.", "---\nnot a key\n", "---", "----\na: b\n---\n", "---\n- a list\n---\n"]
-)
+@each("text", ["---\n\nA rule above.\n\n---\n\nAnd below.", "---\nnot a key\n", "---", "----\na: b\n---\n", "---\n- a list\n---\n"])
 def test_a_rule_at_the_top_is_no_front_matter(text):
     note = read(text)
     assert note.text == text.removesuffix("\n")
@@ -149,7 +148,7 @@ def test_a_file_made_on_windows_is_read_like_any_other():
     )
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("2026-11-16", "2026-11-16T00:00:00"),
@@ -161,7 +160,7 @@ def test_a_file_made_on_windows_is_read_like_any_other():
         ("'2026-1-2'", "2026-01-02T00:00:00"),
     ],
 )
-@pytest.mark.parametrize("key", ["created", "date", "valid-from"])
+@each("key", ["created", "date", "valid-from"])
 def test_a_time_is_read_in_the_usual_forms(key, value, expected):
     note = read(f"---\n{key}: {value}\n---\n")
     assert (note.valid_from if key == "valid-from" else note.created) == datetime.fromisoformat(expected + "+00:00")
@@ -244,7 +243,7 @@ def test_whatever_another_program_writes_survives(data):
     }
 
 
-@pytest.mark.parametrize(
+@each(
     ("front", "says"),
     [
         ("topic: [a", "line 3: not YAML"),

@@ -7,10 +7,10 @@ import time
 import tracemalloc
 from datetime import datetime, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.memory.transcripts import MAX_REPORTED, TranscriptSession, sessions_in, sessions_of, split_session, text_of, time_of
 
 
@@ -186,8 +186,8 @@ def test_a_line_with_a_list_of_messages_is_a_session():
     assert said(third) == [("human", "three"), ("gpt", "3")]
 
 
-@pytest.mark.parametrize("speaker", ["speaker", "author", "from", "name", "user"])
-@pytest.mark.parametrize(
+@each("speaker", ["speaker", "author", "from", "name", "user"])
+@each(
     ("text", "time", "session"),
     [
         ("text", "timestamp", "session"),
@@ -210,7 +210,7 @@ def test_plain_lines_are_read_by_their_usual_names(speaker, text, time, session)
 MAY = datetime(2023, 5, 8, 13, 56, 7, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "expected"),
     [
         ("2023-05-08T13:56:07Z", MAY),
@@ -310,7 +310,7 @@ def test_json_nested_deeper_than_can_be_read_is_a_problem_like_any_other():
     assert sessions_of([b"[" * 100_000], name="talk") == ([], ["line 1: not JSON"])
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "<command-name>" * 100_000,
@@ -318,7 +318,6 @@ def test_json_nested_deeper_than_can_be_read_is_a_problem_like_any_other():
         "</system-reminder>" + "<system-reminder>" * 60_000,
         "<system-reminder></system-reminder>" * 30_000,
     ],
-    ids=["names", "commands", "opened", "closed"],
 )
 def test_text_made_to_be_slow_to_read_is_not(text):
     before = time.process_time()

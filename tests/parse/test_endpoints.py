@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import time
 
-import pytest
-
+from small_cases import each
 from whence.parse.endpoints import endpoints
 from whence.parse.languages import LANGUAGES
 from whence.parse.units import parse
@@ -147,33 +146,33 @@ def names(language: str, source: str, kind: str) -> list[str]:
     return [spot.name for spot in endpoints(source.encode(), language) if spot.kind == kind]
 
 
-@pytest.mark.parametrize(("language", "source", "name"), ENVIRONMENT)
+@each(("language", "source", "name"), ENVIRONMENT)
 def test_an_environment_variable_is_read(language: str, source: str, name: str) -> None:
     assert names(language, source, "reads_env") == [f"env:{name}"]
 
 
-@pytest.mark.parametrize(("language", "source", "name"), PROCESSES)
+@each(("language", "source", "name"), PROCESSES)
 def test_a_process_is_started_by_the_name_of_its_program(language: str, source: str, name: str) -> None:
     assert names(language, source, "executes_process") == [f"process:{name}"]
 
 
-@pytest.mark.parametrize(("language", "source", "routes"), ROUTES)
+@each(("language", "source", "routes"), ROUTES)
 def test_a_route_is_handled(language: str, source: str, routes: list[str]) -> None:
     assert names(language, source, "handles_route") == [f"route:{route}" for route in routes]
 
 
-@pytest.mark.parametrize(("language", "source", "routes"), ENDPOINTS)
+@each(("language", "source", "routes"), ENDPOINTS)
 def test_an_endpoint_is_asked(language: str, source: str, routes: list[str]) -> None:
     assert names(language, source, "consumes_endpoint") == [f"route:{route}" for route in routes]
 
 
-@pytest.mark.parametrize(("language", "source", "handler"), HANDLERS)
+@each(("language", "source", "handler"), HANDLERS)
 def test_the_handler_that_a_route_names_is_referred_to(language: str, source: str, handler: str) -> None:
     spots = [spot for spot in endpoints(source.encode(), language) if spot.kind == "references"]
     assert handler in [f"{spot.receiver}.{spot.name}".lstrip(".") for spot in spots]
 
 
-@pytest.mark.parametrize(("language", "source"), NOTHING)
+@each(("language", "source"), NOTHING)
 def test_what_only_looks_like_it_is_nothing(language: str, source: str) -> None:
     assert endpoints(source.encode(), language) == []
 
@@ -183,7 +182,7 @@ def test_names_taken_out_of_the_environment_together_are_read_each() -> None:
     assert names("javascript", source, "reads_env") == ["env:HOST", "env:PORT"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "source", "handler"),
     [
         ("python", '@app.get("/x")\ndef show():\n    pass\n', "show"),
@@ -223,7 +222,7 @@ TRAPS = {
 }
 
 
-@pytest.mark.parametrize("trap", TRAPS)
+@each("trap", TRAPS)
 def test_no_text_takes_more_than_its_length_is_worth(trap: str) -> None:
     slowest = 0.0
     for language in ("python", "javascript", "java", "go", "ruby", "php", "csharp", "rust", "elixir"):

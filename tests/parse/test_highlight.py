@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.parse.highlight import MAX_CHARACTERS, Stretch, colour_lines
 from whence.parse.languages import BY_NAME
 
@@ -316,14 +316,14 @@ def is_sound(lines: list[str], found: list[list[Stretch]]) -> bool:
     )
 
 
-@pytest.mark.parametrize("language", CODE)
+@each("language", CODE)
 def test_pieces_of_code_are_told_apart(language: str):
     text, expected = CODE[language]
     found = pieces(language, text)
     assert {kind: found.get(kind, []) for kind in expected} == expected
 
 
-@pytest.mark.parametrize("language", sorted({*BY_NAME} - {"text", "csv"}))
+@each("language", sorted({*BY_NAME} - {"text", "csv"}))
 def test_every_language_but_plain_text_has_colours(language: str):
     """At least what every language has in some form: strings, numbers, comments."""
     every = "\n".join(
@@ -335,12 +335,12 @@ def test_every_language_but_plain_text_has_colours(language: str):
     assert pieces(language, every), language
 
 
-@pytest.mark.parametrize("language", ["", "text", "csv", "no such language"])
+@each("language", ["", "text", "csv", "no such language"])
 def test_what_is_no_language_has_no_colours(language: str):
     assert colour_lines(language, ["def total(): return 1", "# c"]) == [[], []]
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "text", "kind", "piece"),
     [
         ("python", "def total(:\n    return ((('x'", "keyword", "return"),
@@ -461,7 +461,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("language", [*READ_DIFFERENTLY, "cpp", "html", "javascript", "python", "ruby"])
+@each("language", [*READ_DIFFERENTLY, "cpp", "html", "javascript", "python", "ruby"])
 def test_a_huge_line_holds_nobody_up(language: str):
     colour_lines(language, ["x"])  # loads its grammar
     for piece in LONG:

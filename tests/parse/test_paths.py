@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.parse import paths
 from whence.parse.paths import Role
 
@@ -35,23 +35,23 @@ NOT_TEST_FILES = [
 TEST_FOLDERS = ["test/a.py", "tests/a.py", "src/__tests__/a.ts", "spec/a.rb", "testing/a.go", "src/test/java/A.java"]
 
 
-@pytest.mark.parametrize("path", TEST_FILES)
+@each("path", TEST_FILES)
 def test_a_test_is_known_by_its_name_in_every_language(path: str) -> None:
     assert Role.TEST in paths.roles(path)
     assert Role.TEST in paths.roles(f"lib/deep/{path}")
 
 
-@pytest.mark.parametrize("path", TEST_FOLDERS)
+@each("path", TEST_FOLDERS)
 def test_a_test_is_known_by_its_folder(path: str) -> None:
     assert Role.TEST in paths.roles(path)
 
 
-@pytest.mark.parametrize("path", [*NOT_TEST_FILES, "contests/a.py", "latest/a.py", "inspect/a.py"])
+@each("path", [*NOT_TEST_FILES, "contests/a.py", "latest/a.py", "inspect/a.py"])
 def test_a_word_that_only_sounds_like_test_is_none(path: str) -> None:
     assert Role.TEST not in paths.roles(path)
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "role"),
     [
         ("lib/compat.py", Role.LEGACY),
@@ -78,9 +78,7 @@ def test_a_path_announces_its_role(path: str, role: Role) -> None:
     assert role in paths.roles(path)
 
 
-@pytest.mark.parametrize(
-    "path", ["lib/a.py", "src/example.py", "src/indexer.ts", "src/model.rs", "src/initial.py", "src/ads.ts", "src/windowing.c"]
-)
+@each("path", ["lib/a.py", "src/example.py", "src/indexer.ts", "src/model.rs", "src/initial.py", "src/ads.ts", "src/windowing.c"])
 def test_a_plain_file_announces_nothing(path: str) -> None:
     assert paths.roles(path) == Role(0)
 
@@ -89,7 +87,7 @@ def test_one_path_can_announce_several_roles() -> None:
     assert paths.roles("tests/compat/__init__.py") >= Role.TEST | Role.COMPAT | Role.LEGACY | Role.BARREL
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "version"),
     [("api/v2/a.py", 2), ("v1/v3/a.py", 3), ("api/a.py", -1), ("v2.py", -1), ("v200/a.py", -1), ("xv2/a.py", -1), ("v3/v1/a.py", 3)],
 )
@@ -97,7 +95,7 @@ def test_the_version_is_that_of_the_highest_versioned_folder(path: str, version:
     assert paths.version(path) == version
 
 
-@pytest.mark.parametrize(
+@each(
     ("path", "stem", "parts"),
     [
         ("src/http_client.test.ts", "http_client", ["http", "client"]),

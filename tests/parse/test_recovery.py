@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from small_cases import each
 from whence.core.types import ParsedFile
 from whence.parse.recovery import MAX_ERROR_RANGES, declarations, languages_with_patterns
 from whence.parse.units import parse
@@ -113,7 +112,7 @@ def test_the_calls_of_a_recovered_function_are_its_own() -> None:
     assert units["create"].calls == ("Problem",)
 
 
-@pytest.mark.parametrize("language", SAMPLES)
+@each("language", SAMPLES)
 def test_each_language_recovers_a_declaration_after_nonsense(language: str) -> None:
     nonsense, declaration, name = SAMPLES[language]
     parsed = parse(nonsense + declaration, language)

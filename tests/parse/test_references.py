@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Golden
+from small_cases import each
 from whence.core.types import EDGE_KINDS, ParsedFile, Reference
 from whence.parse.languages import LANGUAGES
 from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, receiver_of, references
@@ -52,7 +53,7 @@ def test_every_language_with_relations_has_a_sample() -> None:
     assert {path.parent.name for path in SAMPLES} == set(WITH_GRAMMAR) - WITHOUT_RELATIONS
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
+@each("sample", SAMPLES)
 def test_calls_in_arguments_lambdas_and_inner_functions_belong_to_the_unit_around_them(sample: Path) -> None:
     parsed = parse(sample.read_bytes(), sample.parent.name)
     inner = [one for one in parsed.references if one.kind == "calls" and one.name.lower() in ("helper", "one", "deep")]
@@ -61,7 +62,7 @@ def test_calls_in_arguments_lambdas_and_inner_functions_belong_to_the_unit_aroun
     assert bool(inner) == (sample.parent.name != "sql")
 
 
-@pytest.mark.parametrize("sample", SAMPLES, ids=lambda path: path.parent.name)
+@each("sample", SAMPLES)
 def test_a_mention_stands_where_it_says_and_in_its_unit(sample: Path) -> None:
     source = sample.read_bytes()
     parsed = parse(source, sample.parent.name)
@@ -73,7 +74,7 @@ def test_a_mention_stands_where_it_says_and_in_its_unit(sample: Path) -> None:
             assert parsed.units[one.unit].start <= one.at < parsed.units[one.unit].end
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "source", "receiver"),
     [
         ("python", "self.name", "self"),
@@ -107,7 +108,7 @@ def test_what_stands_before_a_name_is_read_as_the_language_joins_names(language:
     assert receiver_of(source, source.rindex("name"), joining_of(language)) == receiver
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "source", "call"),
     [
         ("python", "def f(clock: Clock): clock.now()\n", "Clock.now"),
@@ -204,8 +205,8 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("text", HOSTILE)
-@pytest.mark.parametrize("language", ["python", "ruby", "tsx"])
+@each("text", HOSTILE)
+@each("language", ["python", "ruby", "tsx"])
 def test_no_text_takes_more_than_its_length_is_worth(text: str, language: str) -> None:
     source = HOSTILE[text]
     lines = line_starts(source)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from hindrances import environment
+from small_cases import each
 from whence.core.types import ParsedFile, Unit
 from whence.parse.languages import LANGUAGES, language_of
 from whence.parse.units import WINDOW_LINES, parse
@@ -69,21 +70,21 @@ def test_long_leftovers_are_cut_into_windows() -> None:
     assert spans == [(1, WINDOW_LINES), (WINDOW_LINES + 1, 2 * WINDOW_LINES), (2 * WINDOW_LINES + 1, 2 * WINDOW_LINES + 5)]
 
 
-@pytest.mark.parametrize("language", ["unknown", "yaml", "erlang", "no such language"])
+@each("language", ["unknown", "yaml", "erlang", "no such language"])
 def test_a_language_without_a_grammar_is_cut_into_windows(language: str) -> None:
     source = b"key: value\n" * (WINDOW_LINES + 1)
     assert shape(parse(source, language)) == [("raw", "", 1, WINDOW_LINES), ("raw", "", WINDOW_LINES + 1, WINDOW_LINES + 1)]
 
 
-@pytest.mark.parametrize("language", WITH_GRAMMAR)
+@each("language", WITH_GRAMMAR)
 def test_a_file_that_does_not_parse_is_never_dropped(language: str) -> None:
     source = b')))) zebra ]]]] <<<< {{{{ giraffe ``` """ \'\n=== walrus\n'
     parsed = parse(source, language)
     assert uncovered_lines(source, parsed.units) == []
 
 
-@pytest.mark.parametrize("language", [*WITH_GRAMMAR, "unknown"])
-@pytest.mark.parametrize("source", [b"", b"\n", b" \t\r\n \n", b"\f"], ids=["nothing", "newline", "blanks", "form feed"])
+@each("language", [*WITH_GRAMMAR, "unknown"])
+@each("source", [b"", b"\n", b" \t\r\n \n", b"\f"])
 def test_a_file_without_a_word_has_no_unit(language: str, source: bytes) -> None:
     assert parse(source, language).units == ()
 
@@ -107,7 +108,7 @@ def test_bytes_that_are_not_utf_8_do_not_hide_what_is_around_them() -> None:
     assert [name for _, name, *_ in shape(parse(source, "python"))] == ["first", "second"]
 
 
-@pytest.mark.parametrize("language", ["python", "javascript", "json", "unknown"])
+@each("language", ["python", "javascript", "json", "unknown"])
 def test_a_huge_line_is_one_line(language: str) -> None:
     source = b"value = [" + b"1234, " * 200_000 + b"]\n"
     began = time.perf_counter()
@@ -220,7 +221,7 @@ def test_every_file_has_a_language(name: str, head: bytes) -> None:
     assert language_of(name, head).name
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "head", "language"),
     [
         ("run", b"#!/usr/bin/env python3\n", "python"),

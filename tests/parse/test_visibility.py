@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from small_cases import each
 from whence.core.types import Unit
 from whence.parse.units import is_constructor, is_hidden, parse
 
@@ -45,7 +44,7 @@ HIDDEN = [
 ]
 
 
-@pytest.mark.parametrize(("language", "source", "hidden"), HIDDEN, ids=[row[0] for row in HIDDEN])
+@each(("language", "source", "hidden"), HIDDEN)
 def test_what_is_kept_from_others_is_told_by_name_and_signature(language: str, source: str, hidden: str) -> None:
     units = [unit for unit in parse(source.encode(), language).units if unit.name]
     assert [unit.name for unit in units if is_hidden(unit, language)] == hidden.split()
@@ -63,7 +62,7 @@ CONSTRUCTORS = [
 ]
 
 
-@pytest.mark.parametrize(("language", "source", "expected"), CONSTRUCTORS, ids=[row[0] for row in CONSTRUCTORS])
+@each(("language", "source", "expected"), CONSTRUCTORS)
 def test_what_makes_a_value_of_the_type_around_it_is_its_constructor(language: str, source: str, expected: list[str]) -> None:
     assert [unit.qualified_name for unit in parse(source.encode(), language).units if is_constructor(unit)] == expected
 

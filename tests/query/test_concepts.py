@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from small_cases import each
 from whence.parse.languages import BY_NAME
 from whence.query.concepts import (
     FOLDER,
@@ -100,7 +101,7 @@ def test_a_match_is_strong_by_two_phrases_or_one_of_several_words(phrases, expec
     assert is_strong(ConceptMatch(Concept("x/y", phrases, ("retries",), 0.8, NONE), phrases)) is expected
 
 
-@pytest.mark.parametrize("name", ["set_cookie", "SetCookie", "setCookie", "SET_COOKIE"])
+@each("name", ["set_cookie", "SetCookie", "setCookie", "SET_COOKIE"])
 def test_names_are_compared_whatever_their_style(name):
     assert name_key(name) == "setcookie"
 
@@ -109,7 +110,7 @@ def test_a_name_of_the_language_is_compared_as_it_is():
     assert name_key("__enter__") != name_key("enter")
 
 
-@pytest.mark.parametrize("target", ["get", "Post", "_call", "io", "to_s", "Router.add", "new"])
+@each("target", ["get", "Post", "_call", "io", "to_s", "Router.add", "new"])
 def test_names_that_say_nothing_are_generic(target):
     assert is_generic(target)
 
@@ -119,7 +120,7 @@ def test_names_that_say_something_are_not_generic(target):
     assert not is_generic(target)
 
 
-@pytest.mark.parametrize("concept", load_concepts(), ids=lambda concept: concept.id)
+@each("concept", load_concepts())
 def test_every_class_is_whole(concept):
     assert [target for target in concept.targets if is_generic(target)] == []
     assert concept.targets
@@ -140,9 +141,7 @@ def test_targets_are_names():
     assert [target for concept in load_concepts() for target in concept.targets if not pattern.fullmatch(target)] == []
 
 
-@pytest.mark.parametrize(
-    "language", ["python", "typescript", "javascript", "go", "rust", "java", "csharp", "ruby", "php", "kotlin", "c", "cpp"]
-)
+@each("language", ["python", "typescript", "javascript", "go", "rust", "java", "csharp", "ruby", "php", "kotlin", "c", "cpp"])
 def test_every_common_language_has_classes_of_its_own(language):
     assert sum(language in concept.languages for concept in load_concepts()) >= 10
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import UsageError
 from whence.query.filters import Filters
 from whence.query.parser import parse_query
 
 
-@pytest.mark.parametrize(
+@each(
     ("said", "name"),
     [
         ("js", "javascript"), ("ts", "typescript"), ("py", "python"), ("rb", "ruby"), ("c++", "cpp"), ("C#", "csharp"), ("golang", "go"),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.core.errors import QueryError
 from whence.query.parser import AllOf, AnyOf, Condition, Leaf, note_matches, parse_operators
 
@@ -424,13 +425,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("text", [*PLAIN, *PASTED])
+@each("text", [*PLAIN, *PASTED])
 def test_ordinary_text_is_never_read_as_operators(text: str) -> None:
     asked = parse_operators(text)
     assert (asked.is_plain, asked.text, asked.reading) == (True, text, "")
 
 
-@pytest.mark.parametrize(("query", "ranked", "conditions"), MEANT)
+@each(("query", "ranked", "conditions"), MEANT)
 def test_operators_are_read_where_nothing_else_can_be_meant(query: str, ranked: str, conditions: str) -> None:
     asked = parse_operators(query)
     assert "; ".join([*(["notes"] if asked.is_for_notes else []), *map(str, asked.conditions)]) == conditions
@@ -438,7 +439,7 @@ def test_operators_are_read_where_nothing_else_can_be_meant(query: str, ranked: 
     assert asked.reading.startswith("read as: ")
 
 
-@pytest.mark.parametrize(("query", "said", "at", "hint"), WRONG)
+@each(("query", "said", "at", "hint"), WRONG)
 def test_a_mistake_is_shown_with_a_caret_under_it(query: str, said: str, at: int, hint: str) -> None:
     with pytest.raises(QueryError) as caught:
         parse_operators(query)
@@ -449,7 +450,7 @@ def test_a_mistake_is_shown_with_a_caret_under_it(query: str, said: str, at: int
     assert caught.value.hint.startswith(hint)
 
 
-@pytest.mark.parametrize("query", [query for query, *_ in (*MEANT, *WRONG)])
+@each("query", [query for query, *_ in (*MEANT, *WRONG)])
 def test_read_plainly_every_query_is_words(query: str) -> None:
     assert parse_operators(query, plain=True).is_plain
 
@@ -472,7 +473,7 @@ def test_a_group_that_is_not_wanted_is_turned_inside_out() -> None:
     assert all(isinstance(part, Leaf) and part.negated for part in condition.parts)
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "passes"),
     [
         ("in:notes retry", True),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.memory.retrieval import plan_query
 from whence.query.parser import PLAIN, clean_paste, parse_query
 from whence.query.paste import MAX_READ
@@ -41,7 +41,7 @@ User: how many files are there?
 When you are done, give a short summary of what you found and where it is."""
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         ASKED,
@@ -67,7 +67,7 @@ def test_an_ordinary_question_is_asked_as_it_is(text):
     assert (clean_paste(text).text, clean_paste(text).kind, clean_paste(text).note) == (text, PLAIN, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("paste", "kind"),
     [
         (f"{PROMPT}\n\n{ASKED}", "prompt"),
@@ -164,7 +164,7 @@ TRACES = {
 }
 
 
-@pytest.mark.parametrize("language", TRACES)
+@each("language", TRACES)
 def test_a_stack_trace_is_read_as_its_own_frames_from_the_innermost_and_its_error(language):
     text, read = TRACES[language]
     found = clean_paste(text)
@@ -225,7 +225,7 @@ def test_any_text_gives_a_question_that_says_something_if_the_text_does(pieces):
     assert clean_paste(text) == found
 
 
-@pytest.mark.parametrize("piece", [*PIECES, "```a\n", "at ////", "you are a ", "<!-- x\n### Description\n", "word ", " ", "### User\nx\n"])
+@each("piece", [*PIECES, "```a\n", "at ////", "you are a ", "<!-- x\n### Description\n", "word ", " ", "### User\nx\n"])
 def test_time_grows_with_the_text_and_no_faster(piece):
     def spent(text: str) -> float:
         began = time.process_time()

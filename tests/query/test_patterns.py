@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.core.errors import QueryError
 from whence.core.types import MIN_WORD_LENGTH
 from whence.index.segment import word_runs
@@ -31,7 +32,7 @@ def test_an_empty_pattern_is_refused():
     assert "empty" in refusal("")
 
 
-@pytest.mark.parametrize(("pattern", "column"), [("a(b", 1), ("x[a-", 1), ("a**", 2), ("ab)", 2), ("*a", 0), (r"a\q", 1)])
+@each(("pattern", "column"), [("a(b", 1), ("x[a-", 1), ("a**", 2), ("ab)", 2), ("*a", 0), (r"a\q", 1)])
 def test_a_mistake_is_shown_with_a_caret_under_it(pattern, column):
     first, shown, caret = refusal(pattern).split("\n")
     assert first.startswith(f"bad pattern {pattern!r}: ")
@@ -53,7 +54,7 @@ def test_a_pattern_too_deep_is_refused():
     assert "bad pattern" in refusal("(" * 5_000 + ")" * 5_000)
 
 
-@pytest.mark.parametrize("pattern", [r"a(?=b)", r"(?<!x)y", r"(a)\1", "a++b", "a{2000}"])
+@each("pattern", [r"a(?=b)", r"(?<!x)y", r"(a)\1", "a++b", "a{2000}"])
 def test_what_would_take_more_than_linear_time_is_refused_with_a_clear_line(pattern):
     assert "patterns take linear time: no look-around, no back-references" in refusal(pattern)
 
@@ -120,7 +121,7 @@ def test_only_a_line_feed_ends_a_line():
     assert compile_pattern("b").matching_lines("a\x0bb\x0cb\u2028b\rb\nb") == [1, 2]
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "literal"),
     [
         ("parse_config", "parse_config"),
@@ -137,7 +138,7 @@ def test_the_longest_plain_text_of_a_pattern_is_found(pattern, literal):
     assert compile_pattern(pattern).literal.decode() == literal
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text"),
     [
         ("[^]a]x", "bx"),
@@ -221,7 +222,7 @@ def test_the_words_of_every_text_that_a_pattern_matches_allow_the_match(pattern,
     assert not lines or possible(text, pattern, ignore_case=ignore_case)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text"),
     [
         ("parse_request", "def parse_response(): pass"),
@@ -238,12 +239,12 @@ def test_texts_without_the_words_of_a_pattern_need_not_be_read(pattern, text):
     assert not possible(text, pattern)
 
 
-@pytest.mark.parametrize("pattern", ["a|b", "->", r"\w+\(", "x?", ".*", "if \\(", "word|x", "(?:word)?"])
+@each("pattern", ["a|b", "->", r"\w+\(", "x?", ".*", "if \\(", "word|x", "(?:word)?"])
 def test_a_pattern_without_long_words_may_match_any_text(pattern):
     assert compile_pattern(pattern).requirement is None or possible("", pattern)
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "text"),
     [
         ("KELVIN", "\u212aelvin"),
@@ -257,7 +258,7 @@ def test_other_scripts_are_found_without_case(pattern, text):
     assert possible(text, pattern, ignore_case=True)
 
 
-@pytest.mark.parametrize("text", ["\u2014word\u2014", "\u00a0word\u00a0", "(word)", "word", "\u201cword\u201d"])
+@each("text", ["\u2014word\u2014", "\u00a0word\u00a0", "(word)", "word", "\u201cword\u201d"])
 def test_words_are_found_beside_marks_beyond_ascii(text):
     for pattern, options in (("word", {"word": True}), (r"\bword\b", {}), (r"(?:^|\W)word", {}), (r"word(?:\s|\W|$)", {})):
         assert compile_pattern(pattern, **options).matching_lines(text) == [1]

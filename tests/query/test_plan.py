@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.core.errors import QueryError
 from whence.query.plan import MAX_WORDS, QueryPlan, make_plan
 
@@ -29,7 +30,7 @@ def test_a_query_of_only_stop_words_searches_for_them():
     assert plan("what is this").words == ("what", "is", "this")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "?!", "()[]{}", "\0", "---", "..."])
+@each("text", ["", "   ", "?!", "()[]{}", "\0", "---", "..."])
 def test_a_query_without_a_word_is_refused_with_a_hint(text):
     with pytest.raises(QueryError, match="no words to search for") as refused:
         plan(text)
@@ -72,7 +73,7 @@ def test_neighbouring_words_are_joined_as_a_file_may_be_called():
     assert {"httpclient", "clientpool", "httpclientpool"} <= plan("http client pool").joined
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "symbol"),
     [
         ("HTTPGateway", "HTTPGateway"),
@@ -148,7 +149,7 @@ def test_any_text_gives_a_plan_or_the_one_refusal(text):
     assert 0.0 <= found.length <= 1.0
 
 
-@pytest.mark.parametrize("run", ["-", "a.", "a/", "+a-", "a_", "\\"])
+@each("run", ["-", "a.", "a/", "+a-", "a_", "\\"])
 def test_a_hundred_thousand_characters_of_anything_are_read_in_a_moment(run):
     began = time.perf_counter()
     make_plan(run * (100_000 // len(run)) + " word", decay=0.1, quoted=0.3)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 import whence.query.plan
+from small_cases import each
 from whence.query.plan import abbreviations_of, related_words
 from whence.text.analyzer import stem
 from whence.text.tables import content_lines
@@ -14,9 +13,7 @@ from whence.text.tables import content_lines
 QUERY = Path(whence.query.plan.__file__).parent
 
 
-@pytest.mark.parametrize(
-    ("word", "other"), [("consumer", "subscriber"), ("listener", "handler"), ("lexer", "tokenizer"), ("raise", "throw")]
-)
+@each(("word", "other"), [("consumer", "subscriber"), ("listener", "handler"), ("lexer", "tokenizer"), ("raise", "throw")])
 def test_related_words_widen_each_other(word, other):
     assert stem(other) in related_words(stem(word))
     assert stem(word) in related_words(stem(other))
@@ -48,7 +45,7 @@ def test_every_cluster_relates_at_least_two_words():
     assert [line for line in content_lines(QUERY / "thesaurus.txt") if len({stem(word) for word in line.split()}) < 2] == []
 
 
-@pytest.mark.parametrize(("short", "full"), [("ctx", "context"), ("cfg", "config"), ("svc", "service"), ("config", "configuration")])
+@each(("short", "full"), [("ctx", "context"), ("cfg", "config"), ("svc", "service"), ("config", "configuration")])
 def test_short_forms_go_both_ways(short, full):
     assert full in abbreviations_of(short)
     assert short in abbreviations_of(full)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from small_cases import each
 from whence.query.plan import ASKED_FOR, ASKS_FOR_TESTS, PROBLEM, SCOPE_PREFIX, split_prose, synonyms_of
 
 
@@ -19,7 +20,7 @@ def test_a_fence_that_is_never_closed_reaches_to_the_end():
     assert split_prose("before\n```\ninside\nmore") == ("before", "inside\nmore")
 
 
-@pytest.mark.parametrize(
+@each(
     "line",
     [
         ">>> client.get()",
@@ -40,12 +41,12 @@ def test_a_scope_in_front_is_seen(text):
     assert SCOPE_PREFIX.match(text)
 
 
-@pytest.mark.parametrize("text", ["retry with backoff", "a: b", "std::vector", "http:no space"])
+@each("text", ["retry with backoff", "a: b", "std::vector", "http:no space"])
 def test_other_colons_are_no_scope(text):
     assert not SCOPE_PREFIX.match(text)
 
 
-@pytest.mark.parametrize("text", ["it fails", "wrong total", "does not close", "doesn't close", "cannot open", "a memory that leaks"])
+@each("text", ["it fails", "wrong total", "does not close", "doesn't close", "cannot open", "a memory that leaks"])
 def test_the_tale_of_a_problem_is_heard(text):
     assert PROBLEM.search(text)
 
@@ -55,13 +56,13 @@ def test_other_texts_tell_of_no_problem(text):
     assert not PROBLEM.search(text)
 
 
-@pytest.mark.parametrize("text", ["tests of retry", "the spec of retry", "Testing helpers", "benchmarks"])
+@each("text", ["tests of retry", "the spec of retry", "Testing helpers", "benchmarks"])
 def test_a_question_that_speaks_of_tests_is_heard(text):
     assert ASKS_FOR_TESTS.search(text)
     assert ASKED_FOR["test"].search(text)
 
 
-@pytest.mark.parametrize("text", ["latest release", "contest", "inspect the request", "specific errors"])
+@each("text", ["latest release", "contest", "inspect the request", "specific errors"])
 def test_words_that_only_hold_the_letters_do_not_count(text):
     assert not ASKS_FOR_TESTS.search(text)
     assert not ASKED_FOR["test"].search(text)

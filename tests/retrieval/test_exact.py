@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sample_trees import write
+from small_cases import each
 from whence.app.index import Index
 from whence.retrieval.exact import align
 
@@ -33,7 +34,7 @@ def index(tmp_path_factory):
         yield opened
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "path", "text"),
     [
         ("could not resolve {host} after {tries} attempts", "net/client.py", "could not resolve"),
@@ -82,7 +83,7 @@ def test_only_files_that_may_be_returned_are_searched(index):
     assert "net/client.py" not in [one.path for one in index.search("86400000", paths=["text"])]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "literal", "share", "lines"),
     [
         ("a\nthe whole text\n", "the whole text", 1.0, [2]),

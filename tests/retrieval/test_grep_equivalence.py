@@ -12,6 +12,7 @@ import pytest
 
 from campaigns import is_nightly
 from sample_trees import SOURCES, whence, write
+from small_cases import each
 from whence import Index
 
 AWKWARD: dict[str, str | bytes] = {
@@ -103,7 +104,7 @@ def test_the_tree_is_indexed_but_for_what_is_no_text(tree):
     assert {f"awkward/{name}" for name in AWKWARD} - indexed(tree) <= {"awkward/zero_after.txt"}
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@each("pattern", PATTERNS)
 def test_a_pattern_finds_the_lines_that_grep_finds(tree, pattern):
     # To grep a carriage return is a letter of its line, here it is part of the line's end (tests/query/test_patterns.py).
     other = {"awkward/crlf.py"} if "$" in pattern else set()
@@ -114,7 +115,7 @@ def test_a_pattern_finds_the_lines_that_grep_finds(tree, pattern):
     assert sorted(place for place in found - expected if place[0] != "awkward/latin1.c") == [], "extra"
 
 
-@pytest.mark.parametrize(
+@each(
     "pattern",
     [r"[[:space:]]return", "^[[:alpha:]]+:", "[[:upper:]]{3}", "[^[:space:]]{60}", "[[:digit:]_]+;", r"\<re", r"turn\>", r"\<self\>"],
 )
@@ -124,14 +125,14 @@ def test_the_classes_and_word_edges_of_grep_are_understood(tree, pattern):
     assert searched(tree, pattern) == expected
 
 
-@pytest.mark.parametrize("pattern", ["return", "get", "x", "Cart|Index", "re", "1"])
-@pytest.mark.parametrize(("flag", "option"), [("-w", "word"), ("-i", "ignore_case")])
+@each("pattern", ["return", "get", "x", "Cart|Index", "re", "1"])
+@each(("flag", "option"), [("-w", "word"), ("-i", "ignore_case")])
 def test_words_and_case_are_as_in_grep(tree, flag, option, pattern):
     expected = {place for place in grep(tree.root, flag, "-e", pattern) if place[0] in indexed(tree)}
     assert searched(tree, pattern, **{option: True}) == expected
 
 
-@pytest.mark.parametrize("text", ["a.b", "a+b", "[x]", "a{2}", r"\w", "$HOME", "^top", "(", ")", "|", "a*b", "a?b", "'"])
+@each("text", ["a.b", "a+b", "[x]", "a{2}", r"\w", "$HOME", "^top", "(", ")", "|", "a*b", "a?b", "'"])
 def test_plain_text_is_as_in_grep(tree, text):
     done = subprocess.run(
         ["grep", "-rnaF", "-e", text, "."], cwd=tree.root, env={**os.environ, "LC_ALL": "C.UTF-8"}, capture_output=True, check=False

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from sample_trees import whence, write
+from small_cases import each
 from whence import Index
 
 FILES = {
@@ -31,7 +32,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@each(
     ("target", "kind", "said"),
     [
         ("local.py", "left_out", "local.py is not indexed: ignored by .gitignore"),
@@ -58,7 +59,7 @@ def test_a_name_that_nothing_bears_is_answered_with_the_nearest(index):
     assert index.absence("cart total", "Cartt").hint == "nearest: Cart"
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "unmet"),
     [
         ("total path:web", ("path:web",)),
@@ -101,8 +102,8 @@ def test_a_file_that_is_shown_is_compared_with_the_first_and_the_first_with_noth
     assert index.rival("cart total", first.path) is None
 
 
-@pytest.mark.parametrize("k", [1, 3, 10])
-@pytest.mark.parametrize("query", ["cart total", "sym:total cart", "total kind:function"])
+@each("k", [1, 3, 10])
+@each("query", ["cart total", "sym:total cart", "total kind:function"])
 def test_a_receipt_has_the_score_and_the_place_that_the_search_shows(index, query, k):
     for place, result in enumerate(index.search(query, k=k), 1):
         why = index.why(query, result.path, k=k)
@@ -110,7 +111,7 @@ def test_a_receipt_has_the_score_and_the_place_that_the_search_shows(index, quer
 
 
 # What filters removed.
-@pytest.mark.parametrize(
+@each(
     ("query", "options", "said"),
     [
         ("sum", {"content": "config"}, "0 of 2 matching files are config; use --content all or in:all to see them"),
@@ -132,7 +133,7 @@ def test_filters_say_what_they_removed_from_an_answer_that_is_empty_or_short(wor
     assert [note for note in answer.notes if "matching files" in note and note.startswith(said)], answer.notes
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "options"),
     [("total", {}), ("total", {"languages": ("python", "typescript")}), ("nosuchword", {"languages": ("go",)}), ("cart -path:web", {})],
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from small_cases import each
 from whence import Index, Why
 from whence.core.errors import UsageError
 from whence.core.profiles import PROFILES
@@ -37,8 +38,8 @@ def folded(why: Why) -> float:
     return score
 
 
-@pytest.mark.parametrize("profile", sorted(PROFILES))
-@pytest.mark.parametrize("target", ["shop/cart/cart.py", "tests/test_cart.py", "web/src/cart.ts"])
+@each("profile", sorted(PROFILES))
+@each("target", ["shop/cart/cart.py", "tests/test_cart.py", "web/src/cart.ts"])
 def test_the_parts_add_up_to_the_score_and_rank_of_the_search(index, profile, target):
     results = index.search(QUERY, profile=profile, k=20)
     why = index.why(QUERY, target, profile=profile)
@@ -48,7 +49,7 @@ def test_the_parts_add_up_to_the_score_and_rank_of_the_search(index, profile, ta
     assert (why.leader, why.leader_score) == (results[0].path, results[0].score)
 
 
-@pytest.mark.parametrize(("profile", "signal"), [(profile, signal) for profile in sorted(PROFILES) for signal in PROFILES[profile].signals])
+@each(("profile", "signal"), [(profile, signal) for profile in sorted(PROFILES) for signal in PROFILES[profile].signals])
 def test_the_rank_without_a_signal_is_the_rank_when_its_weight_is_0(index, place, profile, signal):
     zero = {f"profiles.{profile}.signals.{signal}.{part}": 0.0 for part in ("short", "long")}
     with Index.open(place[0], data_dir=place[1], settings=zero) as other:

@@ -18,6 +18,7 @@ from model2vec import StaticModel
 
 from embed.tiny_models import VOCABULARY, model2vec_model, tiny_tokenizer
 from sample_trees import whence, write
+from small_cases import each
 from whence import Index
 from whence.core.errors import UsageError
 from whence.core.profiles import MINMAX, RRF
@@ -120,8 +121,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-@pytest.mark.parametrize("query", ["open connection", "nosuchwordanywhere", ""], ids=["match", "no match", "pattern alone"])
+@each("wrong", WRONG.values())
+@each("query", ["open connection", "nosuchwordanywhere", ""])
 def test_a_wrong_option_is_refused_whether_or_not_anything_matches(index: Index, wrong: dict[str, Any], query: str):
     pattern = {} if query else {"pattern": "nosuchword"}
     with pytest.raises(UsageError) as refused:
@@ -129,7 +130,7 @@ def test_a_wrong_option_is_refused_whether_or_not_anything_matches(index: Index,
     assert refused.value.hint
 
 
-@pytest.mark.parametrize("wrong", [value for value in WRONG.values() if "profile" not in value], ids=str)
+@each("wrong", [value for value in WRONG.values() if "profile" not in value])
 def test_a_wrong_option_is_refused_by_related_and_why_too(index: Index, wrong: dict[str, Any]):
     with pytest.raises(UsageError):
         index.related("one/config.py", 1, **wrong)
@@ -172,8 +173,8 @@ def test_the_command_line_refuses_in_one_line_and_indexes_nothing_for_it(tmp_pat
 # Candidates.
 
 
-@pytest.mark.parametrize("query", QUERIES)
-@pytest.mark.parametrize("k", [1, 5, 20, 60])
+@each("query", QUERIES)
+@each("k", [1, 5, 20, 60])
 def test_union_keeps_every_candidate_of_vectors_and_of_words(narrow: Index, query: str, k: int):
     union = candidates(narrow.search(query, k=k, content="all"))
     for strategy in ("vector", "lexical"):
@@ -278,8 +279,8 @@ def test_with_a_distance_what_words_alone_found_is_left_out_however_far_it_may_b
     assert only_words(found) == set()
 
 
-@pytest.mark.parametrize("strategy", ["union", "vector"])
-@pytest.mark.parametrize("query", [QUESTION, "settings from a file", "network connection of a host", "mix paint on the canvas"])
+@each("strategy", ["union", "vector"])
+@each("query", [QUESTION, "settings from a file", "network connection of a host", "mix paint on the canvas"])
 def test_only_what_is_near_enough_is_returned_and_all_of_it(index: Index, query: str, strategy: str):
     every = index.search(query, k=100, strategy="vector", profile="semantic")
     pool = pool_of(every)
@@ -299,8 +300,8 @@ def test_nothing_near_enough_is_nothing_found(place: Path, data_dir: Path):
 # Fusion.
 
 
-@pytest.mark.parametrize("fusion", [MINMAX, RRF])
-@pytest.mark.parametrize("alpha", [0.0, 0.25, 1.0])
+@each("fusion", [MINMAX, RRF])
+@each("alpha", [0.0, 0.25, 1.0])
 def test_the_first_phase_is_the_share_of_vectors_and_the_rest_of_words(index: Index, fusion: str, alpha: float):
     for one in index.search(QUESTION, k=50, profile="classic", fusion=fusion, alpha=alpha):
         lines = {line.signal: line for line in one.why}
@@ -381,8 +382,8 @@ def test_by_rank_the_first_is_worth_one_part_in_61_and_each_later_one_less(score
 # Filters: both retrievers search inside them.
 
 
-@pytest.mark.parametrize("strategy", ["vector", "union"])
-@pytest.mark.parametrize(
+@each("strategy", ["vector", "union"])
+@each(
     ("asked", "wanted"),
     [
         ({"include": ("far/**",)}, {"far/network.py", "far/network.js"}),
@@ -391,7 +392,6 @@ def test_by_rank_the_first_is_worth_one_part_in_61_and_each_later_one_less(score
         ({"paths": ("far/network.py",)}, {"far/network.py"}),
         ({"pattern": "pop|address"}, {"far/network.py", "far/network.js"}),
     ],
-    ids=["include", "exclude", "language", "path", "pattern"],
 )
 def test_a_far_file_inside_the_filter_is_found_behind_many_near_ones_outside(
     narrow: Index, asked: dict[str, Any], wanted: set[str], strategy: str

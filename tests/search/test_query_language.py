@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import whence, write
+from small_cases import each
 from whence.app.index import Index
 from whence.core.errors import QueryError, UsageError
 from whence.memory.memory import Memory
@@ -46,7 +47,7 @@ def paths(index: Index, query: str, **asked: object) -> set[str]:
 PYTHON = {"net/retry.py", "net/wait.py", "net/session.py", "legacy/old_retry.py", "my folder/draft.py"}
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "found"),
     [
         ("retry lang:go", {"cmd/main.go"}),
@@ -136,7 +137,7 @@ def test_a_plain_query_is_answered_as_it_always_was(index: Index) -> None:
     assert paths(index, "retry lang:go", plain=True) > {"cmd/main.go", "net/retry.py"}
 
 
-@pytest.mark.parametrize("query", ["sym:Sesion", "callers:retri", "callees:nowhere_at_all", "request -sym:Sesion"])
+@each("query", ["sym:Sesion", "callers:retri", "callees:nowhere_at_all", "request -sym:Sesion"])
 def test_a_name_that_nothing_bears_is_refused_with_a_caret_and_never_answered_by_another(index: Index, query: str) -> None:
     with pytest.raises(QueryError, match="no such symbol") as caught:
         index.search(query)

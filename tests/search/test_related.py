@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, whence, write
+from small_cases import each
 from whence import Index
 from whence.core.errors import UsageError
 from whence.search.result import SearchResult
@@ -233,7 +234,7 @@ def test_the_command_takes_filters(tree: Path, data_dir: Path):
     assert nothing.stderr.startswith("nothing found")
 
 
-@pytest.mark.parametrize(
+@each(
     ("arguments", "said"),
     [
         (("lib/text.py",), "names no line"),
@@ -251,7 +252,6 @@ def test_the_command_takes_filters(tree: Path, data_dir: Path):
         (("lib/text.py:1", "-k", "0"), "k = 0"),
         ((), "FILE:LINE"),
     ],
-    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_asked_is_one_line_and_exit_code_2(tree: Path, data_dir: Path, arguments: tuple[str, ...], said: str):
     done = asked(tree, data_dir, *arguments)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import UsageError
 from whence.core.settings import SearchSettings
 from whence.core.types import KINDS
@@ -49,7 +50,7 @@ def test_relaxation_without_and_is_refused():
     assert "--relaxation only goes with --operator and" in refused.message
 
 
-@pytest.mark.parametrize("value", ["2", "<2", ">", ">x", ">-1", ">0", "> 2 3", ""])
+@each("value", ["2", "<2", ">", ">x", ">-1", ">0", "> 2 3", ""])
 def test_a_relaxation_that_is_no_number_is_refused(value):
     refused = refusal(operator="and", relaxation=value)
     assert repr(value) in refused.message
@@ -60,13 +61,13 @@ def test_relaxation_says_above_how_many_words_it_stops():
     assert SearchRequest(operator="and", relaxation="> 2").relax_above == 2
 
 
-@pytest.mark.parametrize("glob", ["", "  ", "[ab", "src/[a"])
+@each("glob", ["", "  ", "[ab", "src/[a"])
 def test_a_bad_glob_is_refused(glob):
     assert "glob" in refusal(include=(glob,)).message
     assert "glob" in refusal(exclude=(glob,)).message
 
 
-@pytest.mark.parametrize("glob", ["*.py", "src/**", "[ab]*.c", r"\[draft\]*.md", r"\[draft*", "**/*.test.ts"])
+@each("glob", ["*.py", "src/**", "[ab]*.c", r"\[draft\]*.md", r"\[draft*", "**/*.test.ts"])
 def test_a_good_glob_is_taken(glob):
     assert SearchRequest(include=(glob,)).include == (glob,)
 

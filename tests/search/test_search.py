@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from campaigns import examples
 from sample_trees import SOURCES, whence, write
+from small_cases import each
 from whence import Index, SearchResult
 from whence.core.errors import UsageError
 from whence.core.profiles import ALL_PROFILES, PROFILES, RELATED
@@ -248,7 +249,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         yield index
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "expected"),
     [
         ({}, {"src/app.py", "src/app.ts", "lib/deep/tool.go"}),
@@ -268,7 +269,6 @@ def mixed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Index]:
         ({"paths": ("src/app.py", "lib")}, {"src/app.py", "lib/deep/tool.go"}),
         ({"paths": ("sr",)}, set()),
     ],
-    ids=lambda value: str(sorted(value)) if isinstance(value, set) else str(value),
 )
 def test_filters_say_which_files_may_be_found(mixed, options, expected):
     assert set(paths(mixed.search("alpha", **options))) == expected
@@ -314,7 +314,7 @@ def test_exactly_k_distinct_files_when_that_many_match(wide, profile, k):
     assert len(results) == len(set(paths(results))) == k
 
 
-@pytest.mark.parametrize("options", [{"operator": "and"}, {"pattern": "return"}, {"kinds": ("function",)}, {"include": ("*.py",)}], ids=str)
+@each("options", [{"operator": "and"}, {"pattern": "return"}, {"kinds": ("function",)}, {"include": ("*.py",)}])
 def test_exactly_k_files_also_with_filters(wide, options):
     assert len(set(paths(wide.search("alpha value", k=250, **options)))) == 250
 
@@ -372,7 +372,7 @@ def penalised(tmp_path_factory: pytest.TempPathFactory) -> dict[str, LedgerLine]
         return {result.path: entry(result, "path_penalty") for result in index.search("alpha", profile="classic", k=100)}
 
 
-@pytest.mark.parametrize("path", FACTORS)
+@each("path", FACTORS)
 def test_a_penalty_is_a_factor_and_factors_compound(penalised, path):
     assert penalised[path].operation == "x"
     assert penalised[path].contribution == pytest.approx(FACTORS[path])
@@ -488,13 +488,13 @@ def test_every_file_of_signals_is_a_signal_of_that_name():
     assert {ledger.signal_named(name).name for name in files} == files
 
 
-@pytest.mark.parametrize("name", ledger.signal_names())
+@each("name", ledger.signal_names())
 def test_every_signal_is_documented_and_used(name):
     assert len(ledger.signal_named(name).doc.split()) >= 5
     assert any(name in profile.signals for profile in (*ALL_PROFILES.values(), RELATED))
 
 
-@pytest.mark.parametrize(("profile", "name"), [(profile, name) for profile in ALL_PROFILES for name in ALL_PROFILES[profile].signals])
+@each(("profile", "name"), [(profile, name) for profile in ALL_PROFILES for name in ALL_PROFILES[profile].signals])
 def test_every_signal_of_a_profile_exists_and_has_a_weight(profile, name):
     assert ledger.signal_named(name)
     weight = ALL_PROFILES[profile].signals[name]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import codecs
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.source.read import SNIFFED, longest_line, to_utf8
 
 
@@ -19,7 +19,7 @@ def test_the_mark_at_the_start_of_utf_8_is_no_part_of_the_text() -> None:
     assert to_utf8(codecs.BOM_UTF8 + b"import os\n") == b"import os\n"
 
 
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
+@each("encoding", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
 def test_wide_encodings_with_their_mark_are_read(encoding: str) -> None:
     mark = {
         "utf-16-le": codecs.BOM_UTF16_LE,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sample_trees import git, write
+from small_cases import each
 from whence.parse.units import parse
 from whence.source.git import list_branches, read_head
 from whence.source.ignore import IgnoreRules
@@ -48,7 +49,7 @@ def test_rules_that_are_a_pipe_or_a_link_are_none(tmp_path: Path) -> None:
     assert list(tree.files) == ["a.py", "lib/b.py"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("rule", "held", "free"),
     [
         ("a*a*a*a*a*a*a*a*a*b", "a" * 249 + "b", "a" * 250),

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from sample_trees import git, whence, write
+from small_cases import each
 from whence import Index
 from whence.parse.languages import language_of
 from whence.source.notebook import cell_at
@@ -79,7 +80,7 @@ def test_cells_follow_their_markers_prose_and_magics_are_comments_and_outputs_ar
     assert decode(CHURN.encode(), "a.json") == CHURN.encode()
 
 
-@pytest.mark.parametrize(
+@each(
     ("language", "name", "mark"),
     [
         ("R", "r", "#"),
@@ -107,7 +108,7 @@ def test_without_metadata_it_is_python_and_old_formats_and_odd_cells_are_read():
     assert text_of(notebook(code(" \n"), prose(""))) == text_of(notebook()) == ""
 
 
-@pytest.mark.parametrize("damaged", [CHURN[:400], "[1, 2]", '{"cells": 3}', "[" * 100_000, "<<<<<<< HEAD\n" + CHURN])
+@each("damaged", [CHURN[:400], "[1, 2]", '{"cells": 3}', "[" * 100_000, "<<<<<<< HEAD\n" + CHURN])
 def test_a_damaged_notebook_is_plain_text(damaged):
     assert text_of(damaged) == damaged
     assert language_of("a.ipynb", damaged.encode()).name == "unknown"

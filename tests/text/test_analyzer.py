@@ -6,10 +6,10 @@ import string
 from pathlib import Path
 
 import numpy as np
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.core.errors import QueryError
 from whence.index.segment_writer import SegmentWriter
 from whence.parse.units import parse
@@ -45,7 +45,7 @@ def query_terms(text: str) -> set[str]:
         return set()
 
 
-@pytest.mark.parametrize(
+@each(
     ("identifier", "expected"),
     [
         ("parseRequest", "parserequest parse request"),
@@ -72,9 +72,7 @@ def test_an_identifier_gives_its_whole_and_its_parts(identifier: str, expected: 
     assert split(identifier) == expected.split()
 
 
-@pytest.mark.parametrize(
-    ("one", "other"), [("my_func", "myFunc"), ("my_func", "MyFunc"), ("MY_FUNC", "myfunc"), ("HTTPServer", "http_server")]
-)
+@each(("one", "other"), [("my_func", "myFunc"), ("my_func", "MyFunc"), ("MY_FUNC", "myfunc"), ("HTTPServer", "http_server")])
 def test_spellings_of_one_name_share_their_whole(one: str, other: str) -> None:
     assert analyzer.normalize_identifier(one) == analyzer.normalize_identifier(other)
 

@@ -7,10 +7,10 @@ import string
 import time
 from datetime import date
 
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.text.dates import OPEN, DateSpan, find_dates, find_document_date
 
 TODAY = date(2023, 5, 17)  # a Wednesday
@@ -42,8 +42,8 @@ def check(text: str, expected: str, today: date | None = TODAY) -> None:
     assert said(text, today) == expected.split()
 
 
-@pytest.mark.parametrize("today", [TODAY, None])
-@pytest.mark.parametrize(
+@each("today", [TODAY, None])
+@each(
     ("text", "expected"),
     [
         ("2023-05-08", "2023-05-08"),
@@ -177,18 +177,18 @@ RELATIVE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected"), RELATIVE)
+@each(("text", "expected"), RELATIVE)
 def test_what_is_said_in_passing_is_seen_from_its_day(text, expected):
     check(text, expected)
     assert not any(span.exact for span in find_dates(text, TODAY.toordinal()))
 
 
-@pytest.mark.parametrize("text", [text for text, _ in RELATIVE])
+@each("text", [text for text, _ in RELATIVE])
 def test_what_is_said_in_passing_means_nothing_without_its_day(text):
     check(text, "", None)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -220,7 +220,7 @@ def test_what_is_no_time_or_not_clear_is_not_read(text):
     check(text, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("today", "text", "expected"),
     [
         ("2023-05-15", "last week", "2023-05-08..2023-05-14"),  # a Monday
@@ -240,7 +240,7 @@ def test_the_edges_of_weeks_years_and_the_calendar(today, text, expected):
     check(text, expected, date.fromisoformat(today))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "words"),
     [
         ("I went (last week) there", ["last week"]),
@@ -255,7 +255,7 @@ def test_a_span_says_where_its_words_stand(text, words):
     assert [text[span.start : span.end] for span in find_dates(text, TODAY.toordinal())] == words
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "1:56 pm on 8 May, 2023",
@@ -277,7 +277,7 @@ def test_the_first_lines_say_which_day_a_text_is_of(text):
     assert find_document_date(text) == date(2023, 5, 8).toordinal()
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -319,7 +319,7 @@ def test_every_date_is_read_as_it_was_written(day, today):
         assert [span[:2] for span in find_dates(f"It was on {way}, they say.", today)] == [(day.toordinal(), day.toordinal())]
 
 
-@pytest.mark.parametrize("piece", ["1", "last ", " ", "\n", "since the ", "(", "a few "])
+@each("piece", ["1", "last ", " ", "\n", "since the ", "(", "a few "])
 def test_a_megabyte_of_anything_takes_less_than_a_second(piece):
     text = piece * (1_000_000 // len(piece))
     begun = time.process_time()

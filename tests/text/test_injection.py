@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from injection_attempts import attempts, ordinary
+from small_cases import each
 from whence.text.injection import KINDS, escape_invisible, find_instructions, load_patterns
 
 
@@ -52,7 +53,7 @@ def test_what_is_said_of_it_never_holds_words_of_the_text():
         assert one.reason.removesuffix(", in disguise") in said or one.kind == "markup"
 
 
-@pytest.mark.parametrize(
+@each(
     "piece",
     [
         "ignore ", "ignore all previous ", "you must ", "if you are ", "send the .env ", "<!-- ", "user: ", "a-", "i g ", "%41", "&#1", "QUJD", "\\x41", "\u200b", "\u202e", "style='", "[",

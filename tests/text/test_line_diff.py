@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.text import line_diff
 from whence.text.line_diff import ADDED, CONTEXT_LINES, GAP, REMOVED, SAME, LineChange, diff_lines, number_lines, removed_lines
 
@@ -16,7 +16,7 @@ def signs(then: str, now: str) -> str:
     return "".join(one.sign for one in diff_lines(number_lines(then), number_lines(now)) or ())
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "lines"),
     [("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\n\n", ["a", ""]), ("\n", [""]), ("a\r\nb", ["a\r", "b"])],
 )
@@ -28,7 +28,7 @@ def test_lines_bear_the_numbers_that_they_have_in_their_file():
     assert [line.number for line in number_lines("a\nb\n", 17)] == [17, 18]
 
 
-@pytest.mark.parametrize(
+@each(
     ("then", "now", "said"),
     [
         ("a\nb\n", "a\nb\n", ""),

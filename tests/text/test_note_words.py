@@ -6,6 +6,7 @@ import unicodedata
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import SettingError
 from whence.text import analyzer
 from whence.text.analyzer import LANGUAGES, NO_LANGUAGE, QUERY_STOP_WORDS, ProseLanguage, parts, prose_language
@@ -48,20 +49,20 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@each("name", LANGUAGES)
 def test_a_sentence_keeps_the_words_that_say_something_and_loses_the_others(name):
     sentence, expected = SENTENCES[name]
     assert prose_language(name).content_words(sentence) == expected.split()
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@each("name", LANGUAGES)
 def test_two_forms_of_a_word_are_found_under_the_same(name):
     one, other = FORMS[name]
     assert one != other
     assert prose_language(name).stem(one) == prose_language(name).stem(other)
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@each("name", LANGUAGES)
 def test_a_list_holds_only_words_that_the_split_can_give(name):
     """A word that is written in another way in a list than it leaves the split would never be left out."""
     listed = prose_language(name).stop_words
@@ -79,12 +80,12 @@ def test_english_leaves_out_of_notes_at_least_what_it_leaves_out_of_code():
     assert set("he she her his him about t re ve ll d m don didn doesn isn wasn aren also just very any".split()) <= english
 
 
-@pytest.mark.parametrize("word", "first last new old time work may us bin test error before after".split())
+@each("word", "first last new old time work may us bin test error before after".split())
 def test_what_people_ask_for_is_not_left_out(word):
     assert prose_language("english").content_words(word) == [word]
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("parseRequest", "parse request parserequest"),
@@ -107,7 +108,7 @@ def test_none_keeps_everything_as_it_is_written():
     assert nothing.stem("caches") == "caches"
 
 
-@pytest.mark.parametrize("name", ["klingon", "", "English", "porter", "../english"])
+@each("name", ["klingon", "", "English", "porter", "../english"])
 def test_an_unknown_language_is_refused_with_the_names_that_are_allowed(name):
     with pytest.raises(SettingError, match=r"memory\.language") as refused:
         ProseLanguage(name)
@@ -115,7 +116,7 @@ def test_an_unknown_language_is_refused_with_the_names_that_are_allowed(name):
     assert all(allowed in refused.value.hint for allowed in (*LANGUAGES, NO_LANGUAGE))
 
 
-@pytest.mark.parametrize("name", LANGUAGES)
+@each("name", LANGUAGES)
 def test_a_question_finds_what_a_note_is_kept_under(name):
     """However a sentence is written, it gives the same words: as a note, as a question, or with only what says something."""
     language = prose_language(name)

@@ -8,12 +8,12 @@ from __future__ import annotations
 import random
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
 from sample_trees import SOURCES
+from small_cases import each
 from whence.text.secrets import KINDS, Secret, find_secrets, redact_secrets
 from whence_bench.faults.planted_secrets import BODY, FILES, SAMPLES, draw
 
@@ -28,7 +28,7 @@ def ids(sample: object) -> str:
     return str(sample)[:40] if str(sample) in KINDS else ""
 
 
-@pytest.mark.parametrize(("kind", "sample"), SAMPLES, ids=ids)
+@each(("kind", "sample"), SAMPLES)
 def test_a_secret_is_found_with_its_kind_and_its_line(kind, sample):
     text, secret = drawn(sample)
     text = f"What we use here.\n\n{text}\n\nNothing more.\n"
@@ -37,7 +37,7 @@ def test_a_secret_is_found_with_its_kind_and_its_line(kind, sample):
     assert found.line == text[: text.index(secret)].count("\n") + 1
 
 
-@pytest.mark.parametrize(("kind", "sample"), SAMPLES, ids=ids)
+@each(("kind", "sample"), SAMPLES)
 def test_nothing_of_a_secret_is_left_in_a_redacted_text(kind, sample):
     text, secret = drawn(sample)
     clean = redact_secrets(text, find_secrets(text))
@@ -52,7 +52,7 @@ def test_every_kind_has_a_sample():
     assert len(KINDS) >= 45
 
 
-@pytest.mark.parametrize(("kind", "path", "sample"), FILES, ids=lambda value: value if value.startswith(".") else "")
+@each(("kind", "path", "sample"), FILES)
 def test_a_file_that_holds_logins_tells_by_its_name_what_is_secret(kind, path, sample):
     text, planted = draw(kind, sample, path, random.Random(sample))
     found = find_secrets(text, path)
@@ -135,7 +135,7 @@ keyboard: us-intl-altgr-v2, secretary: J2-office-4711
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("line", HARMLESS)
+@each("line", HARMLESS)
 def test_what_is_no_secret_is_left_alone(line):
     assert [(one.kind, line[one.start : one.end]) for one in find_secrets(line)] == []
 
@@ -211,7 +211,7 @@ def test_any_text_gives_spans_that_are_in_order_and_apart(text):
     assert redact_secrets(text, found).count("[redacted: ") >= len(found)
 
 
-@pytest.mark.parametrize("unit", ["a", "-", "=", "key=", "-eyJ", "://a:", "-----BEGIN PRIVATE KEY-----"])
+@each("unit", ["a", "-", "=", "key=", "-eyJ", "://a:", "-----BEGIN PRIVATE KEY-----"])
 def test_the_time_taken_grows_with_the_text_and_no_faster(unit):
     """Each takes a few tenths of a second; with the square of the length it would be minutes."""
     text = unit * (10**6 // len(unit))

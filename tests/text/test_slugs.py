@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.text.slugs import MAX_SLUG_BYTES, first_words, slugify
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("Why the cache is off", "why-the-cache-is-off"),
@@ -72,7 +72,7 @@ def test_a_text_that_no_encoding_can_write_has_a_name_too():
     assert slugify("\ud800") == slugify("\ud800")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("# Why **the** cache is `off`\n\nBecause it lies.", "Why the cache is off Because it lies."),

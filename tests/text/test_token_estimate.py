@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.text import token_estimate
 
 #: Texts with what three public tokenizers count for them: two of the GPT family (cl100k, o200k), one of Claude's.
@@ -67,7 +67,7 @@ texts = st.one_of(
 )
 
 
-@pytest.mark.parametrize("language", SAMPLES)
+@each("language", SAMPLES)
 def test_a_text_is_never_counted_below_any_of_three_tokenizers(language):
     text, real = SAMPLES[language]
     assert token_estimate.count_tokens(text) >= max(real)

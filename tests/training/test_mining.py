@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from small_cases import each
+
 HOUSE = Path(__file__).parents[2]
 sys.path.insert(0, str(HOUSE / "training"))
 
@@ -273,7 +275,7 @@ def test_a_damaged_archive_is_reported_and_the_others_are_mined(tmp_path):
     assert "cannot be read" in report.left_out["npm=broken=1.tgz"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("comment", "said"),
     [
         ("Opens the door.\nIt creaks.\n\nMore about doors.", "Opens the door. It creaks."),

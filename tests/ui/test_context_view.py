@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from mcp_servers import surroundings
 from sample_trees import git, whence, write
+from small_cases import each
 from ui.opened import url_has
 from ui.pages import PHONE, Served
 
@@ -104,7 +105,7 @@ def test_a_change_is_asked_for_instead_of_a_task(served, project):
         assert git("status", "--porcelain", cwd=project) == ""
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "said"),
     [
         ({}, "there is no task"),

@@ -14,6 +14,7 @@ import pytest
 from mcp_servers import until
 from sample_shop import FILES
 from sample_trees import git, write
+from small_cases import each
 from ui.pages import Served, serving
 from ui.questions import Endpoint, document_of, endpoints_of, prepared
 from ui.wire import sent
@@ -52,13 +53,13 @@ def test_without_the_token_every_path_of_the_api_says_the_same(served: Served, e
     assert len(told) == 1  # whatever was asked, and whatever was wrong
 
 
-@pytest.mark.parametrize("shown", ["", "Bearer", "Bearer ", "bearer {}", "Bearer {}x", "Basic {}", "{}", "Bearer {}, Bearer {}"])
+@each("shown", ["", "Bearer", "Bearer ", "bearer {}", "Bearer {}x", "Basic {}", "{}", "Bearer {}, Bearer {}"])
 def test_a_token_is_shown_exactly_as_it_is(served: Served, shown: str):
     assert sent(served, "GET /api/roots", Authorization=shown.replace("{}", served.token)).status == 401
     assert sent(served, "GET /api/roots", b"", f"Authorization: Bearer {served.token}").status == 401  # two of them
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "//api/roots",
@@ -87,7 +88,7 @@ def test_nothing_of_the_tree_can_be_read_without_the_token(served: Served, proje
 
 
 # From elsewhere.
-@pytest.mark.parametrize("path", ["/", "/index", "/static/app.js", "/api/roots", "/api/openapi.json"])
+@each("path", ["/", "/index", "/static/app.js", "/api/roots", "/api/openapi.json"])
 def test_what_was_sent_to_another_name_is_refused(served: Served, path: str):
     """DNS rebinding: a page of evil.example has its name point here, and the browser sends what the page wants."""
     port = served.base.rpartition(":")[2]
@@ -138,7 +139,7 @@ def test_only_this_machine_can_reach_it(served: Served):
 
 
 # What the page is made of.
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "/static/../app.py",
@@ -199,9 +200,7 @@ async def status_of(app: Any, path: str) -> int:
     return found
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/memory", "/static/app.js", "/api/roots", "/api/source?path=none", "/static/none", "/none", "/api/none"]
-)
+@each("path", ["/", "/memory", "/static/app.js", "/api/roots", "/api/source?path=none", "/static/none", "/none", "/api/none"])
 def test_every_answer_says_what_a_browser_may_do_with_it(served: Served, path: str):
     answer = sent(served, f"GET {path}")
     policy = dict(part.strip().split(" ", 1) for part in answer.headers["content-security-policy"].split(";"))
@@ -261,7 +260,7 @@ def guarded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield one
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "../outside/other.py",
@@ -295,7 +294,7 @@ def test_only_what_is_indexed_can_be_read(guarded: Served, path: str):
     assert b"pangolin" not in answer.body
 
 
-@pytest.mark.parametrize("root", ["/", "/etc", "..", "../outside", "{root}/../outside", "other"])
+@each("root", ["/", "/etc", "..", "../outside", "{root}/../outside", "other"])
 def test_only_the_folders_that_were_named_can_be_asked(guarded: Served, root: str):
     known = guarded.ask("roots")[1]["roots"][0]["path"]
     endpoint = Endpoint("GET", "/api/source", {})

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_servers import surroundings
 from sample_trees import whence, write
+from small_cases import each
 from ui.opened import opened, settle
 from ui.pages import PHONE, Served, serving
 
@@ -59,7 +60,7 @@ def test_a_name_that_does_not_exist_gets_the_nearest_and_never_another_ones_answ
     assert "Cart.total" in answer["error"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "status"),
     [("symbol=Cart&depth=9", 400), ("symbol=Cart&most=0", 400), ("symbol=Cart&groups=kin", 400), ("symbol=Cart&depth=two", 422), ("", 422)],
 )

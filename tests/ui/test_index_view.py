@@ -15,6 +15,7 @@ import pytest
 from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, whence, write
+from small_cases import each
 from ui.opened import counts, opened, url_has
 from ui.pages import PHONE, Served, looks, serving
 from whence.ui.api.index import part_of
@@ -69,7 +70,7 @@ def test_the_parts_on_disk_are_what_lies_in_the_folder(served):
     assert parts["segments"] == sum(path.stat().st_size for path in Path(held["directory"]).rglob("*.segment"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "part"),
     [("a.segment", "segments"), ("a.segment.vectors", "vectors"), ("a.graph", "graph"), ("truth.db-wal", "database"), ("sealed", "others")],
 )
@@ -113,7 +114,7 @@ def test_a_root_that_is_not_served_is_refused(served, path):
     assert "nowhere" in said["error"]
 
 
-@pytest.mark.parametrize("query", ["state=gone", "order=mood", "page=two", "colour=red"])
+@each("query", ["state=gone", "order=mood", "page=two", "colour=red"])
 def test_a_question_that_makes_no_sense_is_refused(served, query):
     assert served.ask(f"index/files?{query}")[0] == 422
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sample_trees import git
+from small_cases import each
 from ui.kept_notes import EDITED, SECRET, Kept, keeping, two_teams
 from ui.pages import Served
 
@@ -105,7 +106,7 @@ def test_the_latest_come_first_and_only_so_many(kept):
     assert keys_of(kept.served)[-1] == "general/nobodys"
 
 
-@pytest.mark.parametrize("query", ["k=0", "k=501", "state=odd", "since=yesterday", "until=2026-11", "colour=red"])
+@each("query", ["k=0", "k=501", "state=odd", "since=yesterday", "until=2026-11", "colour=red"])
 def test_a_question_that_makes_no_sense_is_refused(kept, query):
     refused(kept.served.ask(f"notes?{query}"), 422)
 
@@ -190,14 +191,14 @@ def test_of_many_versions_the_newest_are_shown_under_their_own_numbers(kept):
 ACTIONS = ["", "/code", "/archive", "/restore", "/affirm", "/forget"]
 
 
-@pytest.mark.parametrize("action", ACTIONS)
+@each("action", ACTIONS)
 def test_a_note_that_is_not_there_is_told_in_one_line(kept, action):
     body = None if action == "/code" else {"expected": "x"} if not action else {}
     assert "there is no note 'shop/discount-rules' (" in refused(kept.served.ask(f"notes/shop/discount-rules{action}", body))
     assert "shop/discount-rule" in refused(kept.served.ask("notes/shop/discount-rules"))
 
 
-@pytest.mark.parametrize("key", ["..%2F..%2Fetc/passwd", "shop/..%2F..%2Fsecret", "shop/%00", ".history/shop", "shop/" + "x" * 5000])
+@each("key", ["..%2F..%2Fetc/passwd", "shop/..%2F..%2Fsecret", "shop/%00", ".history/shop", "shop/" + "x" * 5000])
 def test_a_key_leads_nowhere_else(kept, key):
     assert kept.served.ask(f"notes/{key}")[0] in (400, 404)
 
@@ -295,7 +296,7 @@ def test_an_edit_must_say_what_it_saw(kept):
     assert read(kept.served, note["key"])["text"] == "Seen.\n"
 
 
-@pytest.mark.parametrize(
+@each(
     ("fields", "said"),
     [
         ({"text": "  \n"}, "the note is empty"),

@@ -16,6 +16,7 @@ from mcp_servers import until
 from sample_histories import commit
 from sample_shop import FILES
 from sample_trees import git, write
+from small_cases import each
 from ui.opened import counts, opened, settle, url_has
 from ui.pages import PHONE, Served, looks, serving
 
@@ -115,7 +116,7 @@ def test_what_matched_is_marked_and_lines_have_their_numbers(show: Any):
 
 
 # What narrows an answer.
-@pytest.mark.parametrize(
+@each(
     ("heading", "value", "operator", "left"),
     [
         ("Language", "go", "lang:go", ["pay/limits.go", "pay/terminal.go"]),

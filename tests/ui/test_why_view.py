@@ -8,6 +8,7 @@ import pytest
 
 from sample_shop import FILES
 from sample_trees import write
+from small_cases import each
 from ui.pages import PHONE, looks
 from whence import Index
 from whence.core.profiles import PROFILES
@@ -53,7 +54,7 @@ def test_what_is_not_shown_is_compared_with_the_last_that_is(served):
     assert sum(gap["theirs"] - gap["mine"] for gap in rival["gaps"]) == pytest.approx(rival["score"] - why["receipt"]["score"])
 
 
-@pytest.mark.parametrize(
+@each(
     ("query", "target", "verdict", "said"),
     [
         (QUERY, "README.md", "kept_out", "only code is searched"),
@@ -68,7 +69,7 @@ def test_what_cannot_be_ranked_is_said_with_the_reason(served, query, target, ve
     assert said in why["said"]
 
 
-@pytest.mark.parametrize(
+@each(
     ("asked", "status", "said"),
     [
         ({"query": " ", "target": "cart.py"}, 400, "are needed"),

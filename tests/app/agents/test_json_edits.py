@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.app.agents.json_edits import MISSING, JsonError, can_hold, parse, put, remove, scaffold_for, value_at
 from whence.app.agents.text_edits import apply_splices
 
@@ -95,7 +96,7 @@ def test_any_text_is_read_or_refused(text):
         parse(text)
 
 
-@pytest.mark.parametrize(
+@each(
     ("before", "after"),
     [
         ("{}", '{\n  "m": {\n    "w": {\n      "a": ["x"]\n    }\n  }\n}'),

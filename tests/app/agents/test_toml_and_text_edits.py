@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.app.agents import toml_edits
 from whence.app.agents.json_edits import MISSING
 from whence.app.agents.text_edits import EditError, apply_splices, marked_block, put_block, remove_block
@@ -83,7 +84,7 @@ def test_a_table_that_is_there_is_replaced_where_it_stands():
     assert toml_edits.value_at("a = 1", PATH) is MISSING
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "mcp_servers = { a = { command = 'x' } }\n",

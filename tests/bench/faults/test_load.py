@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from small_cases import each
 from whence_bench.faults import load
 from whence_bench.faults.load_figures import Sample, growth, latencies, sample_of
 from whence_bench.faults.part import Bounds
@@ -23,7 +24,7 @@ def test_eight_clients_are_answered_without_error_and_leave_nothing_open(tmp_pat
     assert part.tried > 3 * load.CLIENTS
 
 
-@pytest.mark.parametrize(
+@each(
     ("memory", "wrong"),
     [
         (lambda at: 100.0 + at % 5, ""),

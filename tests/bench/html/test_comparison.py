@@ -9,6 +9,7 @@ import pytest
 
 from bench.html.conftest import Results
 from bench.html.reading import Seen, read
+from small_cases import each
 from whence.core.errors import UsageError
 from whence_bench.html.document import as_html
 
@@ -50,7 +51,7 @@ def test_figures_without_questions_are_compared_by_name(results: Results):
     assert words[at + 1 : at + 4] == ["0.250", "0.750", "+0.5"]
 
 
-@pytest.mark.parametrize("kind", ["search", "context", "history", "memory"])
+@each("kind", ["search", "context", "history", "memory"])
 def test_a_result_in_another_form_is_compared_by_its_figures(results: Results, kind: str):
     before = results(kind)
     ways = next(part for part in ("profiles", "systems", "ways") if part in before)

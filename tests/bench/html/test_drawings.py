@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence_bench.html.drawing import Drawing, beside, shortened
 from whence_bench.html.plots import Extras, Mark, Point, Row, Side, dots, lines, spreads
 from whence_bench.html.scales import form_of, scale_over, written
@@ -140,7 +141,7 @@ def test_drawings_side_by_side_are_a_file_of_their_own():
 
 
 # Numbers in words.
-@pytest.mark.parametrize(
+@each(
     ("value", "said"),
     [
         (None, "-"),
@@ -176,14 +177,14 @@ def contrast(one: str, other: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-@pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("name", ["ink", "dim", "accent", "good", "bad"])
+@each("side", [0, 1])
+@each("name", ["ink", "dim", "accent", "good", "bad"])
 def test_text_meets_aa_on_its_ground(name: str, side: int):
     assert contrast(COLOURS[name][side], COLOURS["ground"][side]) >= 4.5
 
 
-@pytest.mark.parametrize("side", [0, 1])
-@pytest.mark.parametrize("number", range(len(SERIES)))
+@each("side", [0, 1])
+@each("number", range(len(SERIES)))
 def test_marks_are_seen_on_their_ground(number: int, side: int):
     assert contrast(SERIES[number][side], COLOURS["ground"][side]) >= 3
 

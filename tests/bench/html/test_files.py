@@ -10,6 +10,7 @@ import pytest
 
 from bench.html.reading import read
 from bench.html.small_results import searched
+from small_cases import each
 from whence.cli.main import main
 from whence.core.errors import StorageError
 from whence_bench.cli import bench
@@ -33,7 +34,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return printed.err
 
 
-@pytest.mark.parametrize("name", MEASURES)
+@each("name", MEASURES)
 def test_every_benchmark_writes_json_and_a_page_and_compares(name: str):
     given = {option for parameter in bench.commands[name].params for option in parameter.opts}
     assert {"--json", "--html", "--against"} <= given

@@ -8,12 +8,11 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any
 
-import pytest
-
 from bench.html.conftest import Results
 from bench.html.reading import read
 from bench.html.small_results import MAKERS, QUESTIONS
 from campaigns import is_nightly
+from small_cases import each
 from whence_bench.html.arrangements import ARRANGEMENTS
 from whence_bench.html.document import OTHERWISE, as_html
 
@@ -42,7 +41,7 @@ def test_every_benchmark_with_an_arrangement_has_a_result_here():
     assert set(MAKERS) == set(ARRANGEMENTS)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@each("kind", MAKERS)
 def test_a_result_is_shown_as_its_benchmark_is_arranged_and_how_it_came_about_stands_at_the_end(results: Results, kind: str):
     result = results(kind)
     seen = read(as_html(result))
@@ -60,7 +59,7 @@ def test_a_result_is_shown_as_its_benchmark_is_arranged_and_how_it_came_about_st
         assert text.count(note) == 1
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@each("kind", MAKERS)
 def test_beside_every_drawing_stands_a_table_with_its_numbers(results: Results, kind: str):
     seen = read(as_html(results(kind)))
     places = [number for number, tag in enumerate(seen.tags) if tag == "figure"]
@@ -116,7 +115,7 @@ def test_of_more_records_than_can_be_read_the_first_are_shown_and_how_many_there
     assert "row 400" not in words
 
 
-@pytest.mark.parametrize("result", [{}, {"benchmark": None}, {"benchmark": "search"}, {"benchmark": "faults", "parts": 7, "notes": "one"}])
+@each("result", [{}, {"benchmark": None}, {"benchmark": "search"}, {"benchmark": "faults", "parts": 7, "notes": "one"}])
 def test_what_is_missing_is_not_shown(result: dict[str, Any]):
     assert read(as_html(result)).headings[-1] == "Circumstances"
 
@@ -133,7 +132,7 @@ def is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@each("kind", MAKERS)
 def test_text_is_text_whatever_it_looks_like(results: Results, kind: str):
     page = as_html(changed(results(kind), lambda value: HOSTILE if isinstance(value, str) else value))
     seen = read(page)
@@ -150,8 +149,8 @@ def test_names_are_text_too():
     assert "<script" not in page
 
 
-@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf, 0, -1.5, 1e-320, 1e308, None])
-@pytest.mark.parametrize("kind", MAKERS)
+@each("number", [math.nan, math.inf, -math.inf, 0, -1.5, 1e-320, 1e308, None])
+@each("kind", MAKERS)
 def test_whatever_the_numbers_are_there_is_a_page(results: Results, kind: str, number: float | None):
     read(as_html(changed(results(kind), lambda value: number if is_number(value) else value)))
 
@@ -163,7 +162,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         yield from places(one, (*path, key))
 
 
-@pytest.mark.parametrize("kind", MAKERS)
+@each("kind", MAKERS)
 def test_whatever_is_missing_or_of_another_kind_there_is_a_page(results: Results, kind: str):
     whole = results(kind)
     chance = random.Random(kind)

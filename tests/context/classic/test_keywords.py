@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from small_cases import each
 from whence.context.classic.keywords import ACTION_VERBS, LONGEST_NAME, MOST_IN_A_TIER, STOP_WORDS, Keywords, keywords
 
 HOSTILE_SIZE = 100_000
@@ -47,7 +48,7 @@ def test_a_quoted_name_may_have_a_hundred_characters_and_no_more():
     assert keywords(f"`{'a' * (LONGEST_NAME + 1)}`").exact == ()
 
 
-@pytest.mark.parametrize("text", ["`open", "open`", "` open_file", "``` open", "```\nopen\n```", "`` ` ``", "`***`"])
+@each("text", ["`open", "open`", "` open_file", "``` open", "```\nopen\n```", "`` ` ``", "`***`"])
 def test_unbalanced_back_quotes_and_fences_quote_nothing(text):
     assert keywords(text).exact == ()
 
@@ -63,7 +64,7 @@ def test_an_exact_name_is_not_repeated_in_the_other_tiers():
     assert {"parse", "line"} <= set(found.components)
 
 
-@pytest.mark.parametrize("name", ["open_session", "MAX_SIZE", "SessionStore", "sessionStore", "HTTPServer", "_private", "__init__"])
+@each("name", ["open_session", "MAX_SIZE", "SessionStore", "sessionStore", "HTTPServer", "_private", "__init__"])
 def test_identifiers_are_compounds_as_written_and_lower_cased(name):
     assert {name, name.lower()} <= set(keywords(f"where is {name} used").compounds)
 
@@ -72,7 +73,7 @@ def test_the_parts_of_an_identifier_are_components():
     assert {"session", "store"} <= set(keywords("where does SessionStore live").components)
 
 
-@pytest.mark.parametrize("word", ["Session", "HTTP", "URLs", "session", "utf8"])
+@each("word", ["Session", "HTTP", "URLs", "session", "utf8"])
 def test_plain_words_are_no_compounds(word):
     assert keywords(word).compounds == ()
 
@@ -85,7 +86,7 @@ def test_a_word_with_digits_stays_findable_whole():
     assert keywords("the sha256 of v2").components == ("sha256", "sha", "v2")
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "name"),
     [
         ("what does .delete() do", "delete"),
@@ -105,9 +106,7 @@ def test_code_patterns_are_compounds(text, name):
     assert {name, name.lower()} <= set(keywords(text).compounds)
 
 
-@pytest.mark.parametrize(
-    "text", ["e.g. rows", "i.e. rows", "E.g. rows", "rows etc.", "version 3.9", "version v2.0", "foo.bar", "row(s)", "end.Then"]
-)
+@each("text", ["e.g. rows", "i.e. rows", "E.g. rows", "rows etc.", "version 3.9", "version v2.0", "foo.bar", "row(s)", "end.Then"])
 def test_prose_with_dots_and_parentheses_is_not_code(text):
     assert keywords(text).compounds == ()
 
@@ -120,7 +119,7 @@ def test_the_names_inside_a_dotted_path_are_compounds_of_their_own():
     assert {"RowSet", "get_rows"} <= set(keywords("RowSet.get_rows").compounds)
 
 
-@pytest.mark.parametrize("text", ["fix retry", "Add the retry", "please extend the existing retry", "We should rework retry", "test retry"])
+@each("text", ["fix retry", "Add the retry", "please extend the existing retry", "We should rework retry", "test retry"])
 def test_the_first_noun_after_an_opening_verb_has_priority(text):
     assert keywords(text).priority == ("retry", "Retry")
     assert keywords(text).components[:2] == ("retry", "Retry")
@@ -155,7 +154,7 @@ def test_the_sort_of_thing_has_priority_when_nothing_else_is_named():
     assert keywords("add a new tool").priority == ("tool", "Tool")
 
 
-@pytest.mark.parametrize("word", ["the", "func", "type", "var", "err", "refactor", "fix", "update", "x", "7"])
+@each("word", ["the", "func", "type", "var", "err", "refactor", "fix", "update", "x", "7"])
 def test_stop_words_and_single_characters_are_dropped(word):
     assert keywords(f"zebra {word} gallop").components == ("gallop", "zebra")
 
@@ -179,7 +178,7 @@ def test_abbreviations_inside_identifiers_expand():
     assert "context" in keywords("request_ctx").components
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "camel", "snake"),
     [
         ("the blast radius", "BlastRadius", "blast_radius"),
@@ -193,7 +192,7 @@ def test_neighbouring_words_make_compounds(text, camel, snake):
     assert keywords(text).compounds == (camel, snake)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "row map",
@@ -232,7 +231,7 @@ def test_a_task_of_verbs_alone_is_about_the_verbs():
     assert keywords("find and delete").components == ("find", "delete")
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "the of and", "\0", "...", "()[]{}", "``", "42", "\ud800"])
+@each("text", ["", " \n\t", "the of and", "\0", "...", "()[]{}", "``", "42", "\ud800"])
 def test_a_text_without_words_gives_no_keywords(text):
     assert keywords(text) == Keywords((), (), (), ())
 
@@ -256,7 +255,7 @@ def test_the_prose_of_a_pasted_text_is_read_before_its_quoted_code():
     assert {"sessions", "timeout"} <= set(found.components)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "`" * HOSTILE_SIZE,
@@ -275,7 +274,6 @@ def test_the_prose_of_a_pasted_text_is_read_before_its_quoted_code():
         " ".join(f"word{number} snake_{number} Camel{number}Case" for number in range(5_000)),
         "blast radius " * (HOSTILE_SIZE // 13),
     ],
-    ids=range(15),
 )
 def test_a_hundred_kilobytes_of_anything_are_read_at_once(text):
     began = time.process_time()

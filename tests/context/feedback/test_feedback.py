@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, NOW, OPEN, verdict
+from small_cases import each
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import LONGEST_TASK, VerdictSummary, boost, boosts, opinions, records, say, score
 from whence.core.errors import UsageError
@@ -25,7 +26,7 @@ def root_is(root: str):
     return lambda _symbol: root
 
 
-@pytest.mark.parametrize(("share", "expected"), [(1.0, 0.25), (0.75, 0.125), (0.5, 0.0), (0.25, -0.025), (0.0, -0.05), (None, 0.0)])
+@each(("share", "expected"), [(1.0, 0.25), (0.75, 0.125), (0.5, 0.0), (0.25, -0.025), (0.0, -0.05), (None, 0.0)])
 def test_a_boost_rises_in_a_straight_line_on_either_side_of_one_half(share, expected):
     assert boost(share, CHOSEN) == pytest.approx(expected)
 
@@ -96,7 +97,7 @@ def test_of_a_pasted_text_the_beginning_is_kept_on_one_line(learned):
     assert len(kept.task) == LONGEST_TASK
 
 
-@pytest.mark.parametrize("symbol", ["", "open", "#open", "shop/session.py#"])
+@each("symbol", ["", "open", "#open", "shop/session.py#"])
 def test_a_name_without_a_file_is_no_symbol(symbol):
     with pytest.raises(UsageError, match="no symbol"):
         verdict(symbol)

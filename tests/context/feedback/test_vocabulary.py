@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from context.feedback.verdicts import CHOSEN, EXPIRE, OPEN, verdict
+from small_cases import each
 from whence.context.feedback.store import FeedbackStore
 from whence.context.feedback.verdicts import (
     COMMON_WORDS,
@@ -47,12 +48,12 @@ def test_a_common_word_is_never_a_keyword():
     assert {word for word in COMMON_WORDS if keywords(word)} == set()
 
 
-@pytest.mark.parametrize("word", ["Functions", "updated", "adding", "returns", "CLASSES", "x", "42", "io"])
+@each("word", ["Functions", "updated", "adding", "returns", "CLASSES", "x", "42", "io"])
 def test_other_forms_of_common_words_and_very_short_ones_are_none_either(word):
     assert keywords(word) == ()
 
 
-@pytest.mark.parametrize("word", ["session", "walrus", "retry", "timeout", "oauth", "migration", "websocket"])
+@each("word", ["session", "walrus", "retry", "timeout", "oauth", "migration", "websocket"])
 def test_a_word_with_a_meaning_of_its_own_is_one(word):
     assert len(keywords(word)) == 1
 
@@ -66,7 +67,7 @@ def test_of_a_whole_pasted_text_the_first_words_are_taken():
     assert len(keywords(" ".join(f"walrus{chr(97 + n // 26)}{chr(97 + n % 26)}q" for n in range(500)))) == MOST_KEYWORDS
 
 
-@pytest.mark.parametrize(("count", "expected"), [(0, 0), (1, 0), (2, 0.3), (6, 0.55), (10, 0.8), (11, 0.8), (1000, 0.8)])
+@each(("count", "expected"), [(0, 0), (1, 0), (2, 0.3), (6, 0.55), (10, 0.8), (11, 0.8), (1000, 0.8)])
 def test_a_pair_counts_from_twice_and_grows_in_a_straight_line_up_to_ten_times(count, expected):
     assert weight(count, CHOSEN) == pytest.approx(expected)
 

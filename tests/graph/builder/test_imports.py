@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import time
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
+from small_cases import each
 from whence.graph.builder.imports import ImportResolver
 from whence.parse.languages import language_of
 from whence.parse.units import parse
@@ -25,7 +25,7 @@ def bound(language, path, statement, files):
 
 
 def rows(table):
-    return pytest.mark.parametrize(("path", "statement", "expected"), table, ids=[f"{row[0]}: {row[1]}" for row in table])
+    return each(("path", "statement", "expected"), table)
 
 
 PYTHON = [
@@ -400,7 +400,7 @@ def test_configuration_is_read_when_it_is_needed_and_once():
     assert len(asked) == len(set(asked)) > 2
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         '{"extends": "./tsconfig.json"}', '{"extends": ["./b.json", 3, null]}', '{"extends": "../../../../etc/passwd"}', "{", "[]", "null", "[" * 100_000,
@@ -438,7 +438,7 @@ WORDS = ["pkg", "cart", "crate", "super", "self", "as", "static", ";", ")", "(",
 STATEMENT_PARTS = st.sampled_from([*(head for heads in HEADS.values() for head in heads), *PIECES, *WORDS])
 
 
-@pytest.mark.parametrize("language", HEADS)
+@each("language", HEADS)
 def test_a_hostile_statement_is_quick(language):
     texts = {
         "Cargo.toml": "[package]\n" + "[" * 90_000,

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from small_cases import each
 from whence.graph.enrich.traces import Span, TraceError, read_spans
 
 SPAN = {
@@ -73,14 +74,14 @@ def test_an_empty_list_of_spans_is_an_answer():
     assert read('{"resourceSpans": []}') == []
 
 
-@pytest.mark.parametrize("value", ["x", -5, 1e300, None, [], "9" * 30, True])
+@each("value", ["x", -5, 1e300, None, [], "9" * 30, True])
 def test_a_time_that_is_none_is_not_known(value):
     (span,) = read(json.dumps(document({**SPAN, "endTimeUnixNano": value})))
     assert span is not None
     assert span.ended in (0.0, 1e-9)
 
 
-@pytest.mark.parametrize(
+@each(
     "text",
     [
         "",
@@ -98,7 +99,6 @@ def test_a_time_that_is_none_is_not_known(value):
         '{"resourceSpans" []}',
         '{"a": "' + "x" * 17_000_000,
     ],
-    ids=lambda text: text[:30],
 )
 def test_what_is_no_trace_is_one_clear_line(text):
     with pytest.raises(TraceError) as trouble:

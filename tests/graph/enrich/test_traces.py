@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from small_cases import each
 from whence.core.errors import StorageError
 from whence.core.types import RUNTIME, Edge, ParsedFile
 from whence.graph.enrich.traces import (
@@ -85,7 +86,7 @@ def test_a_clock_that_is_ahead_says_no_later_than_now(tmp_path):
     assert observed(tmp_path / "t.db", [span(1, "view"), span(2, "pay", 1, NOW * 2)])[0].seen == NOW
 
 
-@pytest.mark.parametrize(
+@each(
     ("kind", "attributes", "relation"),
     [
         ("server", {"http.route": "/users/{id}", "http.request.method": "get"}, ("handles_route", "route:GET /users/{id}")),
@@ -152,7 +153,7 @@ def functions() -> FunctionFinder:
     return FunctionFinder(Parts(REPORTED_FROM))
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "key"),
     [
         ({"code.function": "only_here"}, "src/shop/stock.py#only_here"),
@@ -171,7 +172,7 @@ def test_a_function_that_only_one_symbol_fits_is_that_symbol(functions, attribut
     assert functions.find(attributes) == (key, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("attributes", "reason"),
     [
         ({"code.function": "add"}, AMBIGUOUS),
@@ -199,7 +200,7 @@ def test_a_line_decides_between_equals():
     assert functions.find({**report, "code.lineno": "7"}) == ("a.py#Two.run", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("function", "namespace", "names"),
     [
         ("GuzzleHttp\\Client::transfer", "", ["GuzzleHttp", "Client", "transfer"]),
