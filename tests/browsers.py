@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-#: As Debian, Ubuntu, Fedora and Google call it.
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+#: As Debian, Ubuntu, Fedora and Google call it; the one without a window first, for it takes a third of the time.
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 #: A browser on a machine that nobody looks at, which calls nobody.
 FLAGS = (
     "--no-sandbox",

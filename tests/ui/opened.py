@@ -43,17 +43,20 @@ def opened(
     page.wait_for_selector("#content main:not(.wait)")
     yield page
     assert complaints == []
-    _forget(page)
-    free.append(page)
+    if served.process.poll() is None:
+        _forget(page, served)
+        free.append(page)
+    else:
+        page.context.close()
 
 
-def _forget(page: Any) -> None:
+def _forget(page: Any, served: Served) -> None:
     """Leave nothing of a test in its page."""
     for other in page.context.pages[1:]:
         other.close()
     page.unroute_all()
     page.evaluate("localStorage.clear(); sessionStorage.clear()")
-    page.goto("about:blank")
+    page.goto(f"{served.base}/static/icon.svg")  # not about:blank: for each change of site the browser starts a process
     page.mouse.move(0, 0)
     page.context.clear_permissions()
 
