@@ -223,10 +223,10 @@ def test_a_note_is_found_with_its_label_score_day_topic_tags_and_text(filled):
     assert lines[1:] == [f"      {POLICY}"]
 
 
-def test_categories_are_headed_when_there_are_several(filled):
+def test_a_note_of_another_kind_than_usual_says_its_kind(filled):
     shown = filled("recall", "give up after some attempts of a request").out
-    assert [line for line in shown.splitlines() if not line.startswith(" ")] == ["memories:", "resources:"]
-    assert "memories:" not in filled("recall", "rounding", "--project", "shop").out
+    assert "[resource]" in shown
+    assert "[durable]" not in shown
 
 
 def test_of_a_long_note_the_lines_that_matter_are_shown_and_all_of_it_on_request(filled):

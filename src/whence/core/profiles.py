@@ -133,7 +133,7 @@ SYMBOLS_CLASSIC = Profile(
 SYMBOLS_NEAR = Profile(signals=_both(blast=0.40, confidence=0.25, observed=0.20, distance=0.15, feedback=1.0, session=1.0, test_factor=1.0))
 
 #: How notes are recalled. Weights are learned (weights/CARD.md), but for what no benchmark can teach: names, projects, code.
-FIXED_NOTE_WEIGHTS = _both(note_strength=1.0, note_semantic=1.0, note_here=0.3, note_code=1.0, note_newest=1.0)
+FIXED_NOTE_WEIGHTS = _both(note_name=3.0, note_strength=1.0, note_semantic=1.0, note_here=0.3, note_code=1.0, note_newest=1.0)
 NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FIXED_NOTE_WEIGHTS}))
 #: Notes by the rule M3 alone.
 NOTES_CLASSIC = Profile(signals=_both(note_strength=1.0, note_semantic=1.0, note_code=1.0))

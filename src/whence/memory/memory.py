@@ -247,7 +247,7 @@ class Memory:
 
     # Recall.
     def recall(self, query: str | RecallRequest, **options: Unpack[RecallOptions]) -> RecallResponse:
-        """The notes that answer a query, best first within each category."""
+        """The notes that answer a query, best first."""
         request = RecallRequest.of(query, **options)
         if not request.query.strip():
             raise QueryError("the question is empty", hint="say what to recall, or use list")

@@ -49,6 +49,7 @@ class NotePool:
     alike: float = 0.85  # notes that share this much of their words are near-duplicates
     prose: ProseEncoder | None = None
     stem_of: Callable[[str], str] = str
+    stop_words: frozenset[str] = frozenset()
     mix: float = 0.0  # ranking has one set of weights for notes
 
     @property

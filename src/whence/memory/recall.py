@@ -33,6 +33,8 @@ EXACT, KEYWORD_ONLY, SEMANTIC, DATED, FAINT = ("exact", "keyword-only", "semanti
 MIN_FAINT = 0.15
 #: Candidates of each retriever, and candidates compared for near-duplicates, for each note of the answer.
 CANDIDATES_EACH, COLLAPSED_EACH = 3, 3
+#: Scores of at least this share of a better one are near it.
+NEAR_SCORE = 0.95
 #: How often a recall is tried when files change meanwhile.
 ATTEMPTS = 3
 
@@ -63,7 +65,7 @@ class RecalledNote:
 
 
 class RecallResponse(list[RecalledNote]):
-    """The notes that answer a request, by category and then best first, with facts about the whole answer."""
+    """The notes that answer a request, best first, with facts about the whole answer."""
 
     def __init__(self, notes: Iterable[RecalledNote] = (), *, words: Sequence[str] = (), searched: int = 0, remark: str = "") -> None:
         super().__init__(notes)
@@ -114,7 +116,7 @@ class RankedNotes:
 
 
 def recall(run: RecallRun) -> RecallResponse:
-    """The notes that answer a query, by category and then best first."""
+    """The notes that answer a query, best first; of those with near scores, by category."""
     response = RecallResponse()
     for attempt in range(ATTEMPTS):
         run.index.refresh(full=attempt > 0)
@@ -220,6 +222,7 @@ def _pool(statistics: NoteTermStatistics, rows: Array, retrieved: dict[str, Arra
         run.settings.alike,
         encoder if isinstance(encoder, ProseEncoder) else None,
         run.index.analyzer.language.stem,
+        run.index.analyzer.language.stop_words,
     )
 
 
@@ -240,11 +243,16 @@ def _collapsed(ranked: RankedNotes, run: RecallRun) -> RankedNotes:
 
 
 def _by_category(ranked: RankedNotes, k: int) -> list[int]:
-    """The k best, by category and then by score."""
+    """The k best; of those with near scores, by category."""
     best = ranked.order[:k]
     kinds = ranked.pool.statistics.reader.column("kinds")[ranked.pool.units[best]].tolist() if best else []
     category = {row: CATEGORY_OF[KINDS[kind]] if kind < len(KINDS) else CATEGORIES[0] for row, kind in zip(best, kinds, strict=True)}
-    return sorted(best, key=lambda row: CATEGORIES.index(category[row]))
+    groups: list[list[int]] = []
+    for row in best:
+        if not groups or ranked.scores[row] < NEAR_SCORE * ranked.scores[groups[-1][0]]:
+            groups.append([])
+        groups[-1].append(row)
+    return [row for group in groups for row in sorted(group, key=lambda row: CATEGORIES.index(category[row]))]
 
 
 def _recalled(ranked: RankedNotes, row: int, note: Note) -> RecalledNote:

@@ -111,6 +111,19 @@ def _whole_names(pool: NotePool) -> Array:
 
 
 @signal()
+def note_name(pool: NotePool) -> Column:
+    """Notes: the share of the note's name, its topic or file name, that the query has, times the share of the query that is in the name."""
+    idfs = np.array([pool.statistics.idf_of(stem) for stem in pool.plan.stems])
+    values = np.zeros(len(pool.units))
+    for row, facts in enumerate(pool.facts):
+        stems = {pool.stem_of(word) for word in _WORD.findall((facts.topic or facts.slug).lower()) if word not in pool.stop_words}
+        held = np.array([stem in stems for stem in pool.plan.stems], bool)
+        if held.any():
+            values[row] = held.sum() / len(stems) * idfs[held].sum() / idfs.sum()
+    return Column(values, lambda row: f"its name fits by {values[row]:.0%}")
+
+
+@signal()
 def note_when(pool: NotePool) -> Column:
     """Notes: how well the note's date, or a date in its text, matches the times in the query."""
     values = pool.statistics.time_match(pool.units)

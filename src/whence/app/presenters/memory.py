@@ -6,12 +6,11 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from datetime import date, datetime
-from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from whence.app.presenters.search import flag_content, marked, why_content, why_json, why_lines
 from whence.app.presenters.text import Document, safe
-from whence.memory.note import TIMES, Note
+from whence.memory.note import CATEGORIES, TIMES, Note
 
 if TYPE_CHECKING:
     from whence.memory.memory import Memory
@@ -64,7 +63,8 @@ def facts_of(note: Note) -> str:
     """What is known of a note beside its text, on one line."""
     state = ("archived",) if note.archived else ()
     topic = note.topic if len(note.topic) <= MAX_TOPIC else f"{note.topic[: MAX_TOPIC - 1]}…"
-    return "  ".join(filter(None, [day_of(note), topic, " ".join(f"#{tag}" for tag in note.tags), *state]))
+    kind = (f"[{note.kind}]",) if note.category != CATEGORIES[0] else ()
+    return "  ".join(filter(None, [day_of(note), *kind, topic, " ".join(f"#{tag}" for tag in note.tags), *state]))
 
 
 def headline(note: Note) -> str:
@@ -115,21 +115,16 @@ def time_json(moment: datetime | None) -> str | None:
 
 # Recall.
 def recall_document(memory: Memory, found: RecallResponse, style: Callable[..., str], *, full: bool, with_why: bool) -> Document:
-    """Recalled notes by category, one item each."""
+    """Recalled notes, one item each."""
     from whence.memory.recall import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     document = Document()
     if found.is_low_confidence:
         document.item(style(LOW_CONFIDENCE, fg="yellow"))
-    several = len({one.category for one in found}) > 1
-    place = 0
-    for category, some in groupby(found, key=lambda one: one.category):
-        if several:
-            document.item(style(f"{category}:", bold=True))
-        for place, one in enumerate(some, place + 1):  # noqa: B020  -- numbers go on from one category to the next
-            document.item(*_recalled_lines(memory, place, one, found.words, style, full=full))
-            if with_why:
-                document.more(*why_lines(one.why, style))
+    for place, one in enumerate(found, 1):
+        document.item(*_recalled_lines(memory, place, one, found.words, style, full=full))
+        if with_why:
+            document.more(*why_lines(one.why, style))
     return document
 
 
