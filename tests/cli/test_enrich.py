@@ -107,7 +107,7 @@ def test_without_a_server_the_line_says_how_to_install_one(tmp_path):
         (["--server", "x"], "--server needs --lang"),
         (["--lang", "klingon"], "there is no language 'klingon'"),
         (["--lang", "python", "--server", "no-such-program-anywhere"], "no such program"),
-        (["--lang", "go"], "there is no language server for go"),
+        (["--lang", "lua"], "there is no language server for lua"),
     ],
 )
 def test_wrong_use_is_one_line_and_exit_code_two(tree, arguments, complaint):

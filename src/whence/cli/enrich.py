@@ -1,12 +1,13 @@
-"""`whence enrich` and `whence ingest`: edges that a language server or a running program adds to the graph."""
+"""`whence enrich` and `whence ingest`: edges that a language server, an indexer or a running program adds to the graph."""
 
 from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,6 +21,7 @@ from whence.core.types import LSP, RUNTIME
 from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind, start_options
 from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
 from whence.graph.enrich.definitions import enrich as enriched
+from whence.graph.enrich.scip import ScipError, ScipIndex
 from whence.graph.enrich.traces import DATABASE_FILE, FunctionFinder, IndexSymbols, Observations, TraceError, read_spans
 from whence.parse.languages import language_named
 
@@ -139,7 +141,7 @@ class _ServerRun:
         languages = _languages(index)
         paths = self._unfinished([path for path, name in languages.items() if name in self.kind.languages and _below(path, target.paths)])
         patience = Timeouts(answer=wait, start=wait) if wait else Timeouts()
-        outlines = Outlines(index.root, languages, index.settings.index.max_file_bytes)
+        outlines = _outlines(index, languages)
         how: dict[str, Any] = {
             "configuration": self.kind.configuration,
             "options": start_options(self.kind, index.root),
@@ -210,6 +212,11 @@ def _languages(index: Index) -> dict[str, str]:
     return {path: language for path, language, alive in sorted(living) if alive and path.isprintable()}
 
 
+def _outlines(index: Index, languages: Mapping[str, str]) -> Outlines:
+    symbols = index.snapshot.symbols
+    return Outlines(index.root, languages, index.settings.index.max_file_bytes, frozenset(symbols.name[symbols.defines].tolist()))
+
+
 def _below(path: str, folders: Sequence[str]) -> bool:
     return not folders or any(path == folder or path.startswith(f"{folder}/") for folder in folders)
 
@@ -218,6 +225,46 @@ def _below(path: str, folders: Sequence[str]) -> bool:
 @click.group()
 def ingest() -> None:
     """Add data from other tools."""
+
+
+@ingest.command(
+    epilog="""\b
+Examples:
+  scip-python index --project-name shop && whence ingest scip index.scip
+  scip-typescript index && whence ingest scip index.scip --root ~/shop"""
+)
+@click.argument("file", type=click.Path(exists=True, dir_okay=False))
+@click.option("--root", default=".", metavar="PATH", help="The repository that was indexed (default: here).")
+@json_option
+@set_option
+def scip(file: str, root: str, as_json: bool, assignments: tuple[str, ...]) -> int:
+    """Add what a SCIP index knows of names.
+
+    Its answers replace what was guessed about the same mention, like those of
+    whence enrich, until the file changes. Files that changed since FILE was
+    written are left out.
+    """
+    place = Path(file)
+    with open_index(targets_of((root,))[0].root, settings_of(assignments)) as index, ProgressBar("reading") as progress:
+        try:
+            known = ScipIndex(place.read_bytes())
+        except ScipError as error:
+            raise ScipError(f"{safe(file)}: {error.message}; nothing was stored", hint=error.hint) from error
+        found: list[EnrichedFile] = []
+        for one in known.edges(_outlines(index, _languages(index)), place.stat().st_mtime):
+            found.append(one)
+            progress(len(found), len(known.documents))
+        done = [one for one in found if not one.error]
+        paths = [one.path for one in done]
+        index.add_edges(LSP, [edge for one in done for edge in one.edges], paths=paths)
+        EnrichRecord(index.layout.directory / RECORD_FILE).add(done, index.store.hashes(paths))
+        counts = {"documents": len(known.documents), "files": len(done), "changed": len(found) - len(done)}
+        names = {"names": sum(one.requests for one in done), "resolved": sum(one.resolved for one in done)}
+        edges = sum(len(one.edges) for one in done)
+        line = f"{edges} edges from {names['resolved']} of {names['names']} names in {len(done)} files"
+        late = f"; {counts['changed']} files changed since" if counts["changed"] else ""
+        print_result(as_json, {"root": str(index.root), **counts, **names, "edges": edges}, line + late)
+    return FOUND if done else NOTHING_FOUND
 
 
 @ingest.command(

@@ -60,6 +60,8 @@ EDGE_WEIGHTS = {
 EDGE_KINDS = tuple(EDGE_WEIGHTS)
 #: How an edge came to be known (W2).
 PROVENANCES = AST, LSP, RUNTIME = ("ast_inferred", "lsp_resolved", "runtime")
+#: Of a mention that something outside the repository defines, the edge leads to this and the name: it is stored, and never shown.
+OUTSIDE = "outside:"
 
 
 class Reference(NamedTuple):

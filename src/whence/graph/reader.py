@@ -50,6 +50,8 @@ class Graph:
         self.line: Array = file["line"]
         #: When each edge was last observed at run time, 0 if never; not stored if no edge was observed.
         self.seen: Array = file["seen"] if "seen" in file else np.zeros(len(self.source))
+        #: Keys of (unit, name) for mentions that a language server found outside the repository.
+        self.outside_names: Array = file["outside_names"] if "outside_names" in file else np.empty(0, np.int64)
         self.starts: Array = file["starts"]
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]

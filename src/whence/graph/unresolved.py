@@ -83,6 +83,8 @@ class UnresolvedCall:
     @property
     def reason(self) -> str:
         """Why it is unresolved."""
+        if self.external and not self.imported:
+            return "defined outside"
         if self.imported:
             return "imported from outside" if self.external else "imported, and not found where it comes from"
         if self.definitions:
@@ -191,7 +193,10 @@ class UnresolvedFinder:
     # Describing them.
     def _describe(self, calls: _Calls, rows: list[int]) -> UnresolvedCalls:
         imports = ((self._imports_of(calls, row), calls.imported_word(row)) for row in rows)
-        external = [word in words.all and word not in words.internal for words, word in imports]
+        answered = is_member(scoped_key(calls.unit[rows], calls.name_hash[rows]), self._graph.outside_names).tolist()
+        external = [
+            away or (word in words.all and word not in words.internal) for away, (words, word) in zip(answered, imports, strict=True)
+        ]
         order = sorted(range(len(rows)), key=lambda at: (external[at], int(calls.unit[rows[at]]), int(calls.line[rows[at]])))
         sample = [self._call(calls, rows[at], external=external[at]) for at in order[:MAX_SAMPLE]]
         return UnresolvedCalls(len(rows), sum(external), tuple(sorted(sample, key=lambda one: (one.path, one.line, one.written))))

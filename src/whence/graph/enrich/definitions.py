@@ -13,8 +13,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from whence.core.types import DEFINITIONS, LSP, Edge, ParsedFile, Reference, Unit
+from whence.core.types import DEFINITIONS, LSP, OUTSIDE, Edge, ParsedFile, Reference, Unit
 from whence.graph.enrich.client import LanguageServer, ServerError, language_id
+from whence.index.segment import name_hash
 from whence.parse.units import parse
 from whence.source.read import decode, open_inside, read_limit, read_prefix
 
@@ -31,20 +32,20 @@ class TextPositions:
         self.text = text
         self._starts = [0, *(found.end() for found in _LINE_END.finditer(text))]
 
-    def position(self, byte: int) -> tuple[int, int]:
+    def position(self, byte: int, *, in_bytes: bool = False) -> tuple[int, int]:
         """Line and column, both from 0, of a byte."""
         line = bisect_right(self._starts, byte) - 1
         before = self.text[self._starts[line] : byte]
-        return line, len(before) if before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
+        return line, len(before) if in_bytes or before.isascii() else len(before.decode("utf-8", "replace").encode("utf-16-le")) // 2
 
-    def byte(self, line: int, column: int) -> int | None:
+    def byte(self, line: int, column: int, *, in_bytes: bool = False) -> int | None:
         """The byte at a line and column; None if the text has no such place."""
         if not 0 <= line < len(self._starts) or column < 0:
             return None
         start = self._starts[line]
         end = self._starts[line + 1] if line + 1 < len(self._starts) else len(self.text)
         row = self.text[start:end]
-        if row.isascii():
+        if in_bytes or row.isascii():
             return start + column if column <= len(row) else None
         counted = 0
         for character in row.decode("utf-8", "replace"):
@@ -156,8 +157,9 @@ class Outline:
 class Outlines:
     """The files of an index, read and parsed on demand."""
 
-    def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int) -> None:
+    def __init__(self, root: Path, languages: Mapping[str, str], most_bytes: int, names: Collection[int] = ()) -> None:
         self.root, self.languages, self._most_bytes = root, languages, most_bytes
+        self.names = names  # hashes of the names that the index defines
         self._kept: OrderedDict[str, Outline | None] = OrderedDict()
 
     def outline(self, path: str) -> Outline | None:
@@ -177,6 +179,13 @@ class Outlines:
         except OSError:
             return None
         return None if text is None else Outline(path, text, self.languages[path])
+
+    def key_at(self, path: str, line: int, column: int, *, in_bytes: bool = False) -> str:
+        """The symbol whose name begins at a place; empty if none does."""
+        outline = self.outline(path)
+        byte = None if outline is None else outline.places.byte(line, column, in_bytes=in_bytes)
+        unit = None if outline is None or byte is None else outline.definition_at(byte)
+        return "" if unit is None else f"{path}#{unit.qualified_name}"
 
     def address(self, path: str) -> str:
         """A file as the protocol names it."""
@@ -228,24 +237,11 @@ class DefinitionLookup:
         outline = self._outlines.outline(path)
         if outline is None:
             return EnrichedFile(path)
-        units = outline.parsed.units
-        known = (one for one in outline.parsed.references if one.kind in ASKED and 0 <= one.unit < len(units))
-        mentions = [one for one in known if units[one.unit].kind in DEFINITIONS]
+        mentions = mentions_of(outline)
         if not mentions:
             return EnrichedFile(path)
-        spots = [_spot(outline.text, mention) for mention in mentions]
-        answers = self.definitions(outline, spots)
-        found: dict[tuple[str, str, str], Edge] = {}
-        resolved = 0
-        for mention, spot, answer in zip(mentions, spots, answers, strict=True):
-            source = f"{path}#{outline.parsed.units[mention.unit].qualified_name}"
-            targets = self._targets(answer)
-            resolved += bool(targets)
-            for target in targets:
-                if target != source:
-                    line = outline.text.count(b"\n", 0, spot) + 1
-                    found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, LSP_CONFIDENCE, line))
-        return EnrichedFile(path, tuple(found.values()), len(mentions), resolved)
+        answers = self.definitions(outline, [spot for _, spot in mentions])
+        return enriched_file(outline, mentions, [self._targets(answer) for answer in answers], self._outlines)
 
     def definitions(self, outline: Outline, spots: Iterable[int]) -> list[Any]:
         """What the server answers for names that begin at some bytes of a file."""
@@ -268,25 +264,46 @@ class DefinitionLookup:
         if len(self._open) > OPEN_FILES:
             self._server.notify("textDocument/didClose", {"textDocument": {"uri": self._open.popleft()}})
 
-    def _targets(self, answer: Any) -> list[str]:
-        """The symbols of the index that an answer points to, each once."""
-        places = answer if isinstance(answer, list) else [answer]
-        if len(places) > MOST_TARGETS:
+    def _targets(self, answer: Any) -> list[str] | None:
+        """The symbols of the index that an answer points to, each once; None if it tells nothing, empty if they are outside."""
+        places = [place for place in (answer if isinstance(answer, list) else [answer]) if isinstance(place, dict)]
+        if not 0 < len(places) <= MOST_TARGETS:
+            return None
+        if not any(self._outlines.at_address(place.get("targetUri", place.get("uri"))) for place in places):
             return []
-        return list(dict.fromkeys(target for place in places if (target := self._target(place))))
+        return list(dict.fromkeys(target for place in places if (target := self._target(place)))) or None
 
-    def _target(self, place: Any) -> str:
-        if not isinstance(place, dict):
-            return ""
+    def _target(self, place: dict[str, Any]) -> str:
         outline = self._outlines.at_address(place.get("targetUri", place.get("uri")))
         span = place.get("targetSelectionRange", place.get("range"))
         start = span.get("start") if isinstance(span, dict) else None
         if outline is None or not isinstance(start, dict):
             return ""
         line, column = start.get("line"), start.get("character")
-        byte = outline.places.byte(line, column) if isinstance(line, int) and isinstance(column, int) else None
-        unit = None if byte is None else outline.definition_at(byte)
-        return "" if unit is None else f"{outline.path}#{unit.qualified_name}"
+        return self._outlines.key_at(outline.path, line, column) if isinstance(line, int) and isinstance(column, int) else ""
+
+
+def mentions_of(outline: Outline) -> list[tuple[Reference, int]]:
+    """The mentions of a file that may mean a symbol, each with the byte where its name begins."""
+    units = outline.parsed.units
+    known = (one for one in outline.parsed.references if one.kind in ASKED and 0 <= one.unit < len(units))
+    return [(one, _spot(outline.text, one)) for one in known if units[one.unit].kind in DEFINITIONS]
+
+
+def enriched_file(
+    outline: Outline, mentions: Sequence[tuple[Reference, int]], targets: Sequence[Sequence[str] | None], outlines: Outlines
+) -> EnrichedFile:
+    """The edges of a file whose mentions mean these symbols: None if unknown, none if they mean something outside."""
+    found: dict[tuple[str, str, str], Edge] = {}
+    for (mention, spot), meant in zip(mentions, targets, strict=True):
+        source = f"{outline.path}#{outline.parsed.units[mention.unit].qualified_name}"
+        # A name that nothing here has is never guessed, so there is nothing to replace.
+        nothing = [OUTSIDE + mention.name] if meant is not None and name_hash(mention.name) in outlines.names else []
+        for target in meant or nothing:
+            if target != source:
+                line = outline.text.count(b"\n", 0, spot) + 1
+                found.setdefault((source, target, mention.kind), Edge(source, target, mention.kind, LSP, LSP_CONFIDENCE, line))
+    return EnrichedFile(outline.path, tuple(found.values()), len(mentions), sum(map(bool, targets)))
 
 
 def _spot(text: bytes, mention: Reference) -> int:
