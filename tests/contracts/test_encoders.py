@@ -1,4 +1,4 @@
-"""What every encoder must keep to, whatever is in it: the shipped one, late interaction, a model2vec model."""
+"""What every encoder must keep to, whatever is in it: the shipped one, late interaction, a model2vec model, a sentence encoder."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from campaigns import examples
-from embed.tiny_models import late_model, model2vec_model, said_by
-from whence.embed.encoder import LATE, MODEL2VEC, SHIPPED, Encoder, UnitText, Vectors, open_encoder
+from embed.tiny_models import late_model, model2vec_model, said_by, sentence_model
+from whence.embed.encoder import LATE, MODEL2VEC, ONNX, SHIPPED, Encoder, UnitText, Vectors, open_encoder
 from whence.embed.late import LateEncoder
 from whence.embed.model2vec import Model2VecEncoder
 from whence.embed.prose import ProseEncoder
+from whence.embed.sentence import SentenceEncoder
 from whence.embed.static import StaticEncoder
 
-KINDS = ("shipped", "late", "model2vec")
+KINDS = ("shipped", "late", "model2vec", "sentence")
 PLAIN = [
     UnitText("src/lib/read.py", "read file", b"def read(path):\n    file = open(path)\n    return file\n"),
     UnitText("src/main.go", "main", b"socket.write(body)\n"),
@@ -59,6 +60,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for seed in (0, 1):
         late_model(place / f"late{seed}", seed=seed)
         model2vec_model(place / f"model2vec{seed}", seed=seed)
+        sentence_model(place / f"sentence{seed}", seed=seed, pooling="mean_tokens")
     return place
 
 
@@ -71,11 +73,12 @@ def opened(kind: str, models: Path, number: int = 0) -> Encoder:
     """A model that nobody has opened before."""
     if kind in ("shipped", "prose"):
         return StaticEncoder() if kind == "shipped" else ProseEncoder()
-    return (LateEncoder if kind == "late" else Model2VecEncoder)(str(models / f"{kind}{number}"))
+    kinds = {"late": LateEncoder, "model2vec": Model2VecEncoder, "sentence": SentenceEncoder}
+    return kinds[kind](str(models / f"{kind}{number}"))
 
 
 def name_of(kind: str, models: Path) -> str:
-    return {"shipped": SHIPPED, "late": f"{LATE}{models}/late0", "model2vec": f"{MODEL2VEC}{models}/model2vec0"}[kind]
+    return SHIPPED if kind == "shipped" else {"late": LATE, "model2vec": MODEL2VEC, "sentence": ONNX}[kind] + f"{models}/{kind}0"
 
 
 def each(found: Vectors) -> Iterator[np.ndarray]:
@@ -200,7 +203,7 @@ def test_every_model_has_a_fingerprint_of_its_own(models: Path):
     every = [
         opened("shipped", models),
         opened("prose", models),
-        *(opened(kind, models, number) for kind in ("late", "model2vec") for number in (0, 1)),
+        *(opened(kind, models, number) for kind in KINDS[1:] for number in (0, 1)),
     ]
     assert len({encoder.fingerprint for encoder in every}) == len(every)
 

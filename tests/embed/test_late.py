@@ -16,7 +16,8 @@ from embed.tiny_models import OPEN_LATE, RECIPE, WIDTH, WORDS, TinyLate, late_mo
 from small_cases import each
 from whence.core.errors import ModelUnavailable
 from whence.embed.encoder import UnitText
-from whence.embed.late import LateEncoder, text_of
+from whence.embed.late import LateEncoder
+from whence.embed.network import text_of
 
 
 @pytest.fixture
@@ -278,13 +279,13 @@ def test_a_broken_network_prints_nothing_of_its_own(tiny):
 @pytest.mark.parametrize("name", ["onnxruntime", "tokenizers"])
 def test_a_library_that_is_not_installed_is_one_line_with_what_to_install(tiny, name):
     said = said_by(f"sys.modules[{name!r}] = None\n{OPEN_LATE}", str(tiny.directory))
-    assert said == f"model {tiny.directory}: {name} is not installed (pip install 'whence[late]')"
+    assert said == f"model {tiny.directory}: {name} is not installed (pip install 'whence[neural]')"
 
 
 def test_a_library_that_does_not_load_is_one_line_as_well(tiny, tmp_path):
     (tmp_path / "onnxruntime.py").write_text("raise OSError('libgomp.so.1: cannot open shared object file')")
     said = said_by(f"sys.path.insert(0, {str(tmp_path)!r})\n{OPEN_LATE}", str(tiny.directory))
-    assert said == f"model {tiny.directory}: onnxruntime cannot be loaded (pip install 'whence[late]')"
+    assert said == f"model {tiny.directory}: onnxruntime cannot be loaded (pip install 'whence[neural]')"
 
 
 def test_importing_the_encoder_loads_none_of_its_libraries():

@@ -247,7 +247,7 @@ def test_a_file_name_that_is_no_utf8_is_no_trouble_for_a_model(tree: Path, model
 # A name that can be no model.
 
 
-@pytest.mark.parametrize("name", ["shiped", "", "late:", "model2vec:", "LATE:x", "onnx:dir", "/some/dir"])
+@pytest.mark.parametrize("name", ["shiped", "", "late:", "model2vec:", "LATE:x", "onnx:", "/some/dir"])
 def test_a_name_that_can_be_no_model_is_refused_before_any_work(tree: Path, own_data_dir: Path, name: str):
     with pytest.raises(SettingError, match=r"index\.model = .* is not allowed") as refused:
         Index.open(tree, settings={"index.model": name})

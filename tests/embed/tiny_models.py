@@ -84,6 +84,16 @@ def late_model(
     return TinyLate(directory, table, projection, tokenizer.get_vocab())
 
 
+def sentence_model(directory: Path, seed: int = 0, *, pooling: str = "mean", length: int = 16, weights: str = "model.onnx") -> TinyLate:
+    """A sentence encoder in a directory, with the files that sentence-transformers writes."""
+    model = late_model(directory, None, seed=seed, weights=weights, token_types=True)
+    (directory / "1_Pooling").mkdir()
+    (directory / "1_Pooling" / "config.json").write_text(json.dumps({f"pooling_mode_{pooling}": True}))
+    (directory / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "read ", "document": "file "}}))
+    (directory / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": length}))
+    return model
+
+
 def quantized(model: TinyLate) -> TinyLate:
     """The same model with a network in whole numbers beside the full one."""
     from onnxruntime.quantization import quant_pre_process, quantize_dynamic

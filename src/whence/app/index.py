@@ -15,6 +15,7 @@ from whence.core.profiles import Profile
 from whence.core.settings import load_settings, resolve_root
 from whence.core.trace import Trace
 from whence.core.types import Edge, Freshness, ParsedFile, PendingWork, RefreshSummary
+from whence.embed.encoder import NONE
 from whence.index.reader import IndexReader
 from whence.index.snapshot import Snapshot
 from whence.index.store import IndexStore
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from whence.graph.reader import Graph
     from whence.index.reuse import ReusableIndex
     from whence.ranking.receipt import Why
+    from whence.ranking.rerank import UnitReranker
     from whence.search.explain import Absence, Rival
     from whence.search.related import RelatedQuery
     from whence.search.request import SearchOptions
@@ -184,7 +186,15 @@ class Index:
         def named(parsed: ParsedQuery, leaf: Leaf) -> tuple[Array, list[str]]:
             return self._named_units(reader, parsed, leaf)
 
-        return reader.compute_once("searcher", lambda: Searcher(reader, named, self.trace))
+        return reader.compute_once("searcher", lambda: Searcher(reader, named, self.trace, reranker=self._reranker_of(reader)))
+
+    def _reranker_of(self, reader: IndexReader) -> UnitReranker | None:
+        """The second look at this generation, where a model is set."""
+        if self.settings.rerank.model == NONE:
+            return None
+        from whence.ranking.rerank import UnitReranker  # noqa: PLC0415  -- only where there is a model
+
+        return reader.compute_once("reranker", lambda: UnitReranker(reader))
 
     def search(self, query: str | SearchRequest = "", **options: Unpack[SearchOptions]) -> SearchResponse:
         """The best files for a query, best first: k of them if that many match.
@@ -286,7 +296,10 @@ class Index:
 
         graph = self._graph_of(reader)
         return reader.compute_once(
-            "context", lambda: ContextBuilder(reader, graph, lambda key: self._package_hash(reader, key), self.notes, self.trace)
+            "context",
+            lambda: ContextBuilder(
+                reader, graph, lambda key: self._package_hash(reader, key), self.notes, self.trace, self._reranker_of(reader)
+            ),
         )
 
     # Questions to the graph (W5). A name of several symbols, or of none, is a UsageError that lists them, or the nearest.

@@ -110,6 +110,8 @@ def print_context(index: Index, request: ContextRequest, options: dict[str, Any]
     else:
         _print_pack(index, pack, options)
     print_notes([index])
+    if pack.remark:
+        click.echo(f"whence: {safe(pack.remark)}", err=True)
     if warning := task_warning(pack):
         click.echo(f"whence: {safe(warning)}", err=True)
     if pack.is_empty:

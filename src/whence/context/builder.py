@@ -36,6 +36,7 @@ from whence.text.analyzer import QUERY_STOP_WORDS, words
 
 if TYPE_CHECKING:
     from whence.context.sections import Review
+    from whence.ranking.rerank import UnitReranker
 
 #: Packs that are cached, the latest.
 MAX_PACKS = 8
@@ -50,9 +51,15 @@ class ContextBuilder:
     """Builds packs from one generation of an index and caches the latest (P4)."""
 
     def __init__(
-        self, reader: IndexReader, graph: Graph, package_hash: Callable[[str], str], notes: list[str], trace: Trace | None = None
+        self,
+        reader: IndexReader,
+        graph: Graph,
+        package_hash: Callable[[str], str],
+        notes: list[str],
+        trace: Trace | None = None,
+        reranker: UnitReranker | None = None,
     ) -> None:
-        self.graph = graph
+        self.graph, self._reranker = graph, reranker
         self._reader, self._package_hash, self._notes, self._trace = reader, package_hash, notes, trace
         self._packs: dict[tuple[ContextRequest, object], ContextPack] = {}
         self._store = FeedbackStore.beside(reader.layout.directory)
@@ -169,6 +176,7 @@ class ContextBuilder:
             self._feedback_of(request, now),
             self._learned_units(request.task),
             request.without,
+            self._reranker,
             self._trace,
         )
 

@@ -155,6 +155,12 @@ class ContextPack:
         """The confidence that the task is about this code; None for files and changes."""
         return self._confidence()
 
+    @property
+    def remark(self) -> str:
+        """What a second look has not read yet; empty where nothing is missing."""
+        look = self._ranked.pool.second_look
+        return look.remark if look is not None else ""
+
     @cached_property
     def packed(self) -> PackedText:
         """The text, with the symbols it shows and those it leaves out."""

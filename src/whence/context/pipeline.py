@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.core.profiles import Profile
+from whence.core.profiles import RERANK, Profile
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder
 from whence.graph.reader import IS_STRUCTURE, IS_USE, Graph
@@ -31,6 +32,9 @@ from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import FieldWeights, TermStatistics
 from whence.storage.arrayfile import Array
 from whence.storage.postings import highest, ranges
+
+if TYPE_CHECKING:
+    from whence.ranking.rerank import UnitReranker
 
 #: Candidates by their own words; types and files whose members become candidates; candidates by meaning and by the walk.
 BY_WORDS, BY_CLASS, BY_FILE, BY_MEANING, BY_WALK = 600, 25, 20, 60, 100
@@ -66,6 +70,7 @@ class ContextRun:
     feedback: FeedbackOf | None = None
     learned: Sequence[tuple[int, float]] = ()  # units that words of the task led to before (L5)
     without: str = ""  # a stage or a signal to leave out
+    reranker: UnitReranker | None = None
     trace: Trace | None = None
 
 
@@ -120,17 +125,25 @@ def rank_pool(pool: CandidatePool, run: ContextRun, *, by_file: bool = False) ->
         feedback, session = run.feedback(pool.units)
         pool = replace(pool, feedback=feedback, session=session)
     ledger = score(pool, leave_out=run.without)
+    found = _best_of(pool, ledger, run, by_file=by_file)
+    if run.reranker is not None and run.profile.weighs(RERANK) and run.without != RERANK:
+        pool = run.reranker.look(pool, found.order)
+        found = _best_of(pool, score(pool, leave_out=run.without, before=ledger), run, by_file=by_file)
+    if run.trace is not None:
+        trace_ranking(run.trace, pool.plan.text, pool.retrieved, found.ledger, pool.location)
+        final = [(*pool.location(row), float(found.scores[row])) for row in found.order]
+        run.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(found.scores)).sum()))
+    return found
+
+
+def _best_of(pool: CandidatePool, ledger: Ledger, run: ContextRun, *, by_file: bool) -> RankedSymbols:
+    """The candidates that may be returned, in the order of their scores."""
     scores = ledger.scores()
     order = _ordered(pool, scores, by_file=by_file)
     if run.within is not None:
         included = set() if run.include is None else set(run.include.tolist())
         order = [row for row in order if run.within[pool.units[row]] or int(pool.units[row]) in included]
-    found = RankedSymbols(pool, ledger, order, scores)
-    if run.trace is not None:
-        trace_ranking(run.trace, pool.plan.text, pool.retrieved, ledger, pool.location)
-        final = [(*pool.location(row), float(scores[row])) for row in found.order]
-        run.trace.stage("final", pool.plan.text, final, not_finite=int((~np.isfinite(scores)).sum()))
-    return found
+    return RankedSymbols(pool, ledger, order, scores)
 
 
 def _allowed(run: ContextRun, plan: QueryPlan) -> Array:

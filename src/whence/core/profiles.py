@@ -73,6 +73,10 @@ class Profile:
         default="minmax", metadata={"doc": "how the scores of words and of vectors are made comparable (F2)", "choices": FUSIONS}
     )
 
+    def weighs(self, name: str) -> bool:
+        """Whether a signal counts."""
+        return self.signals.get(name, Weight()) != Weight()
+
     def with_semantic_share(self, alpha: float) -> Profile:
         """The same profile with another share of the vectors (F2)."""
         shares = {"semantic": Weight(alpha, alpha), "lexical": Weight(1 - alpha, 1 - alpha)}
@@ -82,6 +86,10 @@ class Profile:
         """The same profile with the weights of some signals times a factor; 0 switches one off."""
         scaled = {name: Weight(factor * self.signals[name].short, factor * self.signals[name].long) for name, factor in factors.items()}
         return replace(self, signals={**self.signals, **scaled})
+
+
+#: The signals of a second look. They count only where a model is set.
+RERANK, NOTE_RERANK = "rerank", "note_rerank"
 
 
 def _both(**weights: float) -> Mapping[str, Weight]:
@@ -94,9 +102,11 @@ def _learned(name: str) -> Mapping[str, Weight]:
     return MappingProxyType({signal: Weight(*pair) for signal, pair in found.items()})
 
 
+#: What a second look weighs in each job.
+_RERANKED = _learned("rerank")
 #: Text that occurs as typed outweighs everything else: whoever pastes it wants the place, not something like it.
 EXACT_WEIGHT = Weight(12.0, 12.0)
-DEFAULT = Profile(signals=MappingProxyType({**_learned("default"), "exact": EXACT_WEIGHT}))
+DEFAULT = Profile(signals=MappingProxyType({**_learned("default"), "exact": EXACT_WEIGHT, RERANK: _RERANKED["files"]}))
 
 CLASSIC = Profile(
     fields=ColumnWeights(name=10.0, parents=3.0, signature=1.0, doc=3.0, body=1.0, stem=5.0, directory=4.0),
@@ -117,7 +127,9 @@ UNITS = Profile(signals=_learned("units"))
 
 #: How symbols are ranked for a task. Weights are learned (weights/CARD.md), but for what no benchmark can teach: use.
 USAGE_WEIGHTS = {"feedback": Weight(6.0, 6.0), "session": Weight(1.0, 1.0), "taught": Weight(2.0, 2.0)}
-SYMBOLS = Profile(signals=MappingProxyType({**_learned("symbols"), **USAGE_WEIGHTS}), decay=0.15, boilerplate=0.3)
+SYMBOLS = Profile(
+    signals=MappingProxyType({**_learned("symbols"), **USAGE_WEIGHTS, RERANK: _RERANKED["symbols"]}), decay=0.15, boilerplate=0.3
+)
 #: The first look at symbols, which says where the walk begins.
 SYMBOLS_FIRST = Profile(signals=_learned("symbols_first"), decay=0.15, boilerplate=0.3)
 #: Symbols by the rules S1 and S2, found by the rules N.
@@ -134,7 +146,7 @@ SYMBOLS_NEAR = Profile(signals=_both(blast=0.40, confidence=0.25, observed=0.20,
 
 #: How notes are recalled. Weights are learned (weights/CARD.md), but for what no benchmark can teach: names, projects, code.
 FIXED_NOTE_WEIGHTS = _both(note_name=3.0, note_strength=1.0, note_semantic=1.0, note_here=0.3, note_code=1.0, note_newest=1.0)
-NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FIXED_NOTE_WEIGHTS}))
+NOTES = Profile(signals=MappingProxyType({**_learned("notes"), **FIXED_NOTE_WEIGHTS, NOTE_RERANK: _RERANKED["notes"]}))
 #: Notes by the rule M3 alone.
 NOTES_CLASSIC = Profile(signals=_both(note_strength=1.0, note_semantic=1.0, note_code=1.0))
 

@@ -33,9 +33,9 @@ class IndexSettings:
     hidden: bool = _setting(False, "also index hidden files that git does not track", shapes_index=True)
     model: str = _setting(
         "shipped",
-        "what reads meaning: shipped, none, late:MODEL or model2vec:MODEL (a directory or hub id); a change rebuilds vectors only",
-        pattern=r"shipped|none|(late|model2vec):.+",
-        allowed="shipped | none | late:DIRECTORY-OR-HUB-ID | model2vec:DIRECTORY-OR-HUB-ID",
+        "what reads meaning: shipped, none, or late:, model2vec: or onnx: with a directory or hub id; a change rebuilds vectors only",
+        pattern=r"shipped|none|(late|model2vec|onnx):.+",
+        allowed="shipped | none | late:DIRECTORY-OR-HUB-ID | model2vec:DIRECTORY-OR-HUB-ID | onnx:DIRECTORY-OR-HUB-ID",
     )
     history: int = _setting(3_000, "commits whose messages point at the files they changed; 0 reads none", min=0, max=100_000)
     confirm_above: int = _setting(
@@ -79,6 +79,24 @@ class ContextSettings:
     diff_budget: int = _setting(8_000, "tokens of a pack for a change", min=1, max=10_000_000)
     format: str = _setting("markdown", "how a pack is printed", choices=("markdown", "xml", "json"))
     symbols: int = _setting(150, "symbols that a pack chooses from, the best ranked", min=1, max=10_000)
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """A second look: a sentence encoder reads the first candidates (docs/rerank.md). A project's own file may not name a model."""
+
+    model: str = _setting(
+        "none",
+        "what reads them: none, or onnx:MODEL (a directory, or a name that whence model lists)",
+        pattern=r"none|onnx:.+",
+        allowed="none | onnx:DIRECTORY-OR-HUB-ID",
+    )
+    candidates: int = _setting(50, "files, symbols or notes that are read, the best ranked", min=2, max=1_000)
+    tokens: int = _setting(128, "tokens of each that are read", min=16, max=512)
+    milliseconds: int = _setting(
+        300, "processor time for what one answer reads for the first time; the rest is read the next time", min=0, max=600_000
+    )
+    cache_mb: int = _setting(128, "megabytes of vectors that are kept for all indexes; those not needed for longest go first", min=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +252,7 @@ class Settings:
     index: IndexSettings = field(default_factory=IndexSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    rerank: RerankSettings = field(default_factory=RerankSettings)
     classic: ClassicSettings = field(default_factory=ClassicSettings)
     enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -258,7 +277,7 @@ PROJECT_FILE = ".whence.toml"
 USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
 #: What a repository may set to what is shipped, or to none. (Programs and folders it may not name are refused where they are used.)
-_MODELS = ("index.model", "memory.model")
+_MODELS = ("index.model", "memory.model", "rerank.model")
 #: What a repository may not set at all: whom the user's secrets are sent to, and who may see what.
 _FLEET = "fleet."
 #: Variables of the environment that are ours and no settings.

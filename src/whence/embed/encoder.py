@@ -68,8 +68,8 @@ SHIPPED = "shipped"
 NONE = "none"
 #: The shipped encoder of notes.
 PROSE = "prose"
-LATE, MODEL2VEC = "late:", "model2vec:"
-ALLOWED = f"{SHIPPED} | {NONE} | {LATE}DIRECTORY-OR-HUB-ID | {MODEL2VEC}DIRECTORY-OR-HUB-ID"
+LATE, MODEL2VEC, ONNX = "late:", "model2vec:", "onnx:"
+ALLOWED = f"{SHIPPED} | {NONE} | " + " | ".join(f"{kind}DIRECTORY-OR-HUB-ID" for kind in (LATE, MODEL2VEC, ONNX))
 
 
 def is_shipped(encoder: Encoder | None) -> bool:
@@ -80,7 +80,7 @@ def is_shipped(encoder: Encoder | None) -> bool:
 @cache
 def open_encoder(name: str) -> Encoder | None:
     """The encoder of a name, loaded once; None where none is wanted. Raises `ModelUnavailable`."""
-    if name not in {SHIPPED, NONE} and not any(name.startswith(kind) and name != kind for kind in (LATE, MODEL2VEC)):
+    if name not in {SHIPPED, NONE} and not any(name.startswith(kind) and name != kind for kind in (LATE, MODEL2VEC, ONNX)):
         raise SettingError(f"index.model = {name!r} is not allowed", hint=f"allowed: {ALLOWED}")
     if name == NONE:
         return None
@@ -110,6 +110,10 @@ def _load_encoder(name: str) -> Encoder:
         from whence.embed.late import LateEncoder  # noqa: PLC0415
 
         return LateEncoder(name.removeprefix(LATE))
+    if name.startswith(ONNX):
+        from whence.embed.sentence import SentenceEncoder  # noqa: PLC0415
+
+        return SentenceEncoder(name.removeprefix(ONNX))
     from whence.embed.model2vec import Model2VecEncoder  # noqa: PLC0415
 
     return Model2VecEncoder(name.removeprefix(MODEL2VEC))

@@ -31,8 +31,8 @@ _SAMPLES, _SAMPLE = 128, 16 << 10
 _LONGEST_REASON = 160
 
 
-def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = ()) -> Path:
-    """The directory of a model, downloaded if it is not on this machine; `also` names files it may have besides."""
+def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = (), *, download: bool = True) -> Path:
+    """The directory of a model, at will downloaded if it is not on this machine; `also` names files it may have besides."""
     directory = Path(model).expanduser()
     if directory.is_dir():
         choose_files(model, _Files(directory), needed)
@@ -40,7 +40,11 @@ def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = 
     if not _HUB_ID.fullmatch(model):
         raise ModelUnavailable(f"model {model}: no such directory", hint="give a directory or a hub id such as owner/name")
     hub = import_library("huggingface_hub", model, "pip install huggingface_hub, or give the directory of a model")
-    return _earlier_download(hub, model, needed, also) or _downloaded(hub, model, needed, also)
+    if found := _earlier_download(hub, model, needed, also):
+        return found
+    if not download:
+        raise ModelUnavailable(f"model {model}: not on this machine", hint="give the directory of a model")
+    return _downloaded(hub, model, needed, also)
 
 
 def import_library(name: str, model: str, hint: str) -> Any:

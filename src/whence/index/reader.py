@@ -106,6 +106,17 @@ class IndexReader:
         limit, store = self.settings.index.max_file_bytes + 1, self.store
         return read_text(self.root, path, limit, lambda raw: store.has_no_secret(path, content_hash(raw)))
 
+    def read_unchanged(self, path: str, hashed: bytes) -> str | None:
+        """The text of a file without its secrets while its content has a hash; None once it has another."""
+        found: list[bytes] = []
+
+        def is_clean(raw: bytes) -> bool:
+            found.append(content_hash(raw))
+            return self.store.has_no_secret(path, found[-1])
+
+        text = read_text(self.root, path, self.settings.index.max_file_bytes + 1, is_clean)
+        return text if found == [hashed] else None
+
     def find_lines(self, paths: Iterable[str], find: Callable[[bytes], list[int]]) -> Iterator[tuple[str, list[int]]]:
         """The files on disk now in whose text, without secrets, `find` finds lines, with these lines."""
         clean = self.compute_once("clean files", self.store.clean_files)

@@ -194,6 +194,9 @@ def _packed(request: ContextRequest, index: Index | None, progress: BuildProgres
     pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
     if not progress.building and (warning := task_warning(pack)):
         above += f"NOT HERE{safe(warning).removeprefix('not here')}. The nearest:\n"
+    if pack.remark:
+        above += f"note: {safe(pack.remark)}\n"
+    if pack.budget != budget - count_tokens(above):
         pack = whole.context(request, budget=max(budget - count_tokens(above), 1))
     if pack.is_empty:
         return f"{above}{nothing_for(request)}; search reads every file\n"

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -17,7 +18,7 @@ from whence.core.errors import IndexDamaged, ModelUnavailable, QueryError, Usage
 from whence.core.request import check_choice
 from whence.core.settings import Settings, default_data_dir, load_settings
 from whence.core.trace import Trace
-from whence.embed.encoder import open_note_encoder
+from whence.embed.encoder import NONE, open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, is_team_folder, notes_directory
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
 from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from whence.memory.reader import NoteReader
     from whence.memory.request import RecallOptions
     from whence.memory.staleness import CodeHistory
+    from whence.ranking.rerank import Reranker
     from whence.storage.arrayfile import Array
 
 #: Aliases, because the class has a method `list`.
@@ -290,7 +292,17 @@ class Memory:
             self.repository.name if self.repository else "",
             self._code_changes_by_id,
             self.trace,
+            reranker=self._reranker,
         )
+
+    @cached_property
+    def _reranker(self) -> Reranker | None:
+        """The second look at notes, where a model is set."""
+        if self.settings.rerank.model == NONE:
+            return None
+        from whence.ranking.rerank import Reranker  # noqa: PLC0415  -- only where there is a model
+
+        return Reranker(self.settings.rerank, self.layout.data_dir)
 
     # Listing.
     def list(self, **options: Unpack[RecallOptions]) -> Notes:

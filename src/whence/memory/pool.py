@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,6 +18,9 @@ from whence.memory.retrieval import GOOD_SHARE, Asks, NotePlan, NoteTermStatisti
 from whence.storage.arrayfile import Array
 from whence.storage.postings import first_of_each, is_member, ranges, spread
 from whence.text.bm25 import bm25, idf, length_norm
+
+if TYPE_CHECKING:
+    from whence.ranking.rerank import SecondLook
 
 #: Words of a candidate that are read.
 MAX_WORDS = 20_000
@@ -51,6 +55,7 @@ class NotePool:
     stem_of: Callable[[str], str] = str
     stop_words: frozenset[str] = frozenset()
     mix: float = 0.0  # ranking has one set of weights for notes
+    second_look: SecondLook | None = None
 
     @property
     def plan(self) -> NotePlan:

@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from whence.core.profiles import Profile
+from whence.core.profiles import NOTE_RERANK, Profile
 from whence.core.settings import MemorySettings
 from whence.core.trace import Trace
+from whence.embed.encoder import UnitText
 from whence.embed.prose import ProseEncoder
 from whence.memory.database import NoteDatabase, NoteFacts
 from whence.memory.index import NoteIndex
@@ -25,6 +27,9 @@ from whence.ranking.pool import union
 from whence.storage.arrayfile import Array
 from whence.storage.postings import is_member
 
+if TYPE_CHECKING:
+    from whence.ranking.rerank import Reranker
+
 #: Printed above an answer in which nothing was found by meaning.
 LOW_CONFIDENCE = "low confidence: these notes only share words with the question"
 #: How a note was found. `exact`: by meaning, and a word confirms it; `faint`: no nearer than chance, to fill a short answer.
@@ -35,6 +40,10 @@ MIN_FAINT = 0.15
 CANDIDATES_EACH, COLLAPSED_EACH = 3, 3
 #: Scores of at least this share of a better one are near it.
 NEAR_SCORE = 0.95
+#: Characters of a note that a second look reads at a time.
+READ_CHARACTERS = 520
+#: Passages of all notes that it reads at most.
+MAX_READ = 256
 #: How often a recall is tried when files change meanwhile.
 ATTEMPTS = 3
 
@@ -71,7 +80,7 @@ class RecallResponse(list[RecalledNote]):
         super().__init__(notes)
         self.words = tuple(words)  # of the query, to choose and mark lines by
         self.searched = searched  # how many notes could have been in the answer
-        self.remark = remark  # how the question was found in pasted text
+        self.remark = remark  # how the question was found in pasted text, and what a second look has not read yet
 
     @property
     def is_low_confidence(self) -> bool:
@@ -101,6 +110,7 @@ class RecallRun:
     code_changes: Callable[[Sequence[int]], dict[int, str]] = lambda _: {}  # by id, what has become of the code of notes
     trace: Trace | None = None
     include: str = ""  # the key of a note to rank whether or not it is found
+    reranker: Reranker | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,7 @@ def recall(run: RecallRun) -> RecallResponse:
             (_recalled(ranked, row, note) for row, note in zip(rows, notes, strict=True) if note is not None),
             words=ranked.plan.words,
             searched=int(ranked.pool.statistics.scope.allowed.sum()),
-            remark=ranked.plan.remark,
+            remark="; ".join(filter(None, (ranked.plan.remark, look.remark if (look := ranked.pool.second_look) else ""))),
         )
         if len(response) == len(rows):  # else a file has changed since it was indexed
             break
@@ -147,11 +157,38 @@ def rank(run: RecallRun) -> RankedNotes:
         return RankedNotes(plan, pool, Ledger(0), np.zeros(0), [], {})
     pool.compute_shared()
     ledger = score(pool)
-    scores = ledger.scores()
-    order = pool.order(scores)
+    order = pool.order(ledger.scores())
+    if run.reranker is not None and run.profile.weighs(NOTE_RERANK):
+        pool = _read_again(run.reranker, pool, order, run.index)
+        ledger = score(pool, before=ledger)
+        order = pool.order(ledger.scores())
     if run.trace is not None:
         trace_ranking(run.trace, plan.text, retrieved, ledger, lambda row: (pool.facts[row].key, 1))
-    return _collapsed(RankedNotes(plan, pool, ledger, scores, order, {}), run)
+    return _collapsed(RankedNotes(plan, pool, ledger, ledger.scores(), order, {}), run)
+
+
+def _read_again(reranker: Reranker, pool: NotePool, order: Sequence[int], index: NoteIndex) -> NotePool:
+    """The pool after a second look at the first notes, passage by passage."""
+    notes = [(row, index.read_as_indexed(pool.facts[row].key)) for row in order[: reranker.first]]
+    passages = [(row, text) for row, note in notes if note is not None for text in cut_text(note.text, READ_CHARACTERS)][:MAX_READ]
+    texts = [text.encode("utf-8", "surrogatepass") for _, text in passages]
+    look = reranker.look(pool.plan.text, len(pool.units), [row for row, _ in passages], texts, lambda at: UnitText("", "", texts[at]))
+    return replace(pool, second_look=look)
+
+
+def cut_text(text: str, most: int) -> list[str]:
+    """A text in pieces of at most so many characters, cut at the ends of lines, else of words."""
+    found: list[str] = []
+    for line in text.split("\n"):
+        if found and len(found[-1]) + len(line) < most:
+            found[-1] += f"\n{line}"
+            continue
+        while len(line) > most:
+            cut = line.rfind(" ", most // 2, most) + 1 or most
+            found.append(line[:cut])
+            line = line[cut:]  # noqa: PLW2901  -- what is left of it
+        found.append(line)
+    return [piece for piece in found if piece.strip()]
 
 
 def scope_of(reader: NoteReader, database: NoteDatabase, filters: NoteFilters, *, generated: bool = False) -> NoteScope:

@@ -139,6 +139,15 @@ def note_here(pool: NotePool) -> Column:
     return Column(values, lambda row: f"of {pool.project}" if values[row] else other)
 
 
+@signal(Phase.RERANK)
+def note_rerank(pool: NotePool) -> Column:
+    """Notes: how similar the nearest passage is as a sentence encoder reads it, above the least similar of the first candidates."""
+    look = pool.second_look
+    if look is None:
+        return Column(np.zeros(len(pool.units)), lambda _: "no second look")
+    return Column(look.values(), look.because)
+
+
 @signal(Phase.PENALTY, Operation.MULTIPLY)
 def note_code(pool: NotePool) -> Column:
     """Notes: a factor for a note whose code has changed or is gone."""

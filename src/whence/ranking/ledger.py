@@ -124,7 +124,8 @@ class Phase(IntEnum):
     PENALTY = 1
     STEM = 2
     DEFINITION = 3
-    COHERENCE = 4
+    RERANK = 4  # only after a second look; later phases are then computed again
+    COHERENCE = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,20 +198,27 @@ class Pool(Protocol):
     def mix(self) -> float:
         """Where the query lies between the two weights of each signal, 0..1."""
 
+    @property
+    def second_look(self) -> Any:
+        """What a second look found; None before it, or without one."""
+
     def with_scores(self, scores: Array) -> Any:
         """The pool of the next phase."""
 
 
-def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out: str = "") -> Ledger:
+def score(pool: Pool, signals: Mapping[str, Weight] | None = None, *, leave_out: str = "", before: Ledger | None = None) -> Ledger:
     """The ledger of a pool: every signal with a weight, except one that is left out.
 
-    `signals` replaces those of the profile, for a first pass over the candidates.
+    `signals` replaces those of the profile, for a first pass over the candidates. `before` is the ledger before a second look.
     """
     chosen = pool.profile.signals if signals is None else signals
     weights = {name: weight.at_length(pool.mix) for name, weight in chosen.items()}
     used = [signal_named(name) for name, weight in weights.items() if weight and name != leave_out]
-    ledger = Ledger(len(pool.units))
+    known = () if before is None else tuple(one for one in before.entries if Phase[one.phase.upper()] < Phase.RERANK)
+    ledger = Ledger(len(pool.units), known)
     for phase in sorted({one.phase for one in used}):
+        if (before is not None and phase < Phase.RERANK) or (phase is Phase.RERANK and pool.second_look is None):
+            continue
         pool = frozen = pool.with_scores(ledger.scores())
         ledger = Ledger(ledger.size, (*ledger.entries, *(_entry(one, frozen, weights[one.name]) for one in used if one.phase is phase)))
     return ledger

@@ -25,8 +25,9 @@ from whence.storage.postings import distinct
 from whence.text.analyzer import parts as name_parts
 from whence.text.analyzer import stem
 
-if TYPE_CHECKING:  # only symbols need these: a search must not load them
+if TYPE_CHECKING:  # only symbols and second looks need these: a search must not load them
     from whence.graph.reader import Graph
+    from whence.ranking.rerank import SecondLook
     from whence.retrieval.names import ClassText, NameMatch
 
 
@@ -77,6 +78,7 @@ class CandidatePool:
     walk_scores: Array | None = None  # how near the walk found each candidate
     neighbour_scores: NeighbourScores | None = None
     seed_scores: SeedScores | None = None  # of the classic profile
+    second_look: SecondLook | None = None
     feedback: Array | None = None  # what verdicts add (L2)
     session: Array | None = None  # what having been shown adds (L1)
 

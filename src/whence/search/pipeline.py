@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whence.core.errors import QueryError, UsageError
-from whence.core.profiles import Profile
+from whence.core.profiles import RERANK, Profile
 from whence.core.trace import Trace
 from whence.embed.encoder import Encoder, is_shipped
 from whence.index.reader import Reader, TextReader
@@ -46,6 +46,7 @@ from whence.text.excerpt import concentration
 if TYPE_CHECKING:
     from whence.query.patterns import Pattern
     from whence.ranking.receipt import Why
+    from whence.ranking.rerank import UnitReranker
     from whence.search.explain import Absence, Rival
     from whence.search.related import RelatedQuery
 
@@ -74,6 +75,7 @@ class SearchRun:
     reader: TextReader
     encoder: Encoder | None = None
     trace: Trace | None = None
+    reranker: UnitReranker | None = None
     units: Profile | None = None  # how the unit of a file that is shown is chosen; None: the best ranked one
     include: Array | None = None  # units to rank whether or not they are found
     restriction: Restriction | None = None  # what the conditions of the query leave
@@ -343,7 +345,12 @@ def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> Ran
         statistics, path_match, units, retrieved, int(shallow.min(initial=255)), np.zeros(len(units)), commits, dense, exact
     )
     ledger = score(pool)
-    return RankedPool(pool, ledger, collapse(pool, ledger.scores()))
+    hits = collapse(pool, ledger.scores())
+    if run.reranker is not None and run.profile.weighs(RERANK):
+        pool = run.reranker.look_at_files(pool, ledger.scores(), hits)
+        ledger = score(pool, before=ledger)
+        hits = collapse(pool, ledger.scores())
+    return RankedPool(pool, ledger, hits)
 
 
 def trace_stages(trace: Trace, plan: QueryPlan, ranked: RankedPool, hits: list[FileHit]) -> None:
@@ -436,6 +443,7 @@ class Searcher:
     named_units: NamedUnits
     trace: Trace | None = None
     nothing_left: str = NOTHING_LEFT
+    reranker: UnitReranker | None = None
 
     def search(self, request: SearchRequest) -> SearchResponse:
         """The best files for a request, best first: exactly k of them when that many match."""
@@ -448,7 +456,9 @@ class Searcher:
         if run.restriction is not None and not run.restriction.units.any():
             return SearchResponse(notes=(*notes, *(removed or (self.nothing_left,))))
         results = (SearchResult(self.reader, one) for one in found)
-        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=notes + removed, found=found)
+        look = found[0].ranked.pool.second_look if found else None
+        remarks = (*notes, *removed, *((look.remark,) if look is not None and look.remark else ()))
+        return SearchResponse(results, confidence=self._confidence(parsed.text, found), notes=remarks, found=found)
 
     def _confidence(self, query: str, found: Sequence[RankedFile]) -> Confidence | None:
         """The confidence in an answer; None where the query has no words."""
@@ -558,6 +568,7 @@ class Searcher:
             reader=reader,
             encoder=reader.encoder,
             trace=self.trace,
+            reranker=self.reranker,
             units=reader.settings.profiles.get("units") if name == "default" else None,
         )
 

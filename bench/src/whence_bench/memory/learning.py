@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from whence.core.errors import UsageError
-from whence.core.profiles import FIXED_NOTE_WEIGHTS, NOTES, NOTES_CLASSIC, Profile, Weight
+from whence.core.profiles import FIXED_NOTE_WEIGHTS, NOTE_RERANK, NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.memory.recall import RankedNotes
 from whence.ranking.ledger import OF_NOTES, Operation, signal_names
 from whence.storage.arrayfile import Array
@@ -31,7 +31,8 @@ Weights = Mapping[str, float]
 
 def learnable() -> tuple[str, ...]:
     """The signals of notes that a benchmark can teach: not those that weigh by hand, nor those of the classic rule."""
-    return tuple(name for name in signal_names() if name.startswith(OF_NOTES) and name not in {*FIXED_NOTE_WEIGHTS, *NOTES_CLASSIC.signals})
+    others = {*FIXED_NOTE_WEIGHTS, *NOTES_CLASSIC.signals, NOTE_RERANK}
+    return tuple(name for name in signal_names() if name.startswith(OF_NOTES) and name not in others)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,8 @@ MIN_PYTHON = (3, 10)
 LANGUAGES_WITH_QUERIES = 5
 #: Packages that are imported under another name.
 IMPORT_NAMES = {"google-re2": "re2", "pystemmer": "Stemmer", "pyyaml": "yaml"}
+#: What a re-ranker would bring (docs/experiments.md).
+NO_SECOND_LOOK = "a sentence encoder would read symbols and notes once more before they are answered with (docs/rerank.md)"
 #: The files behind a shipped model's fingerprint, in this order (training/).
 STATIC_FILES = ("vectors.npy", "weights.npy", "fields.npy", "vocabulary.txt")
 PROSE_FILES = ("vectors.npy", "weights.npy", "vocabulary.txt")
@@ -97,7 +99,7 @@ def own_requirements() -> list[Requirement]:
 def parts_to_load(requirements: Sequence[Requirement], languages: Sequence[str], settings: Settings) -> list[Part]:
     """Everything to load on trial: packages, all grammars, the queries of some languages, models that are not shipped."""
     with_grammar = [one.name for one in LANGUAGES if one.grammar]
-    models = [name for name in (settings.index.model, settings.memory.model) if ":" in name]
+    models = [name for name in (settings.index.model, settings.memory.model, settings.rerank.model) if ":" in name]
     return [
         *((MODULE, one.module) for one in requirements),
         *((GRAMMAR, name) for name in with_grammar),
@@ -176,11 +178,17 @@ def models(settings: Settings, loaded: LoadResult) -> Iterator[Finding]:
     yield shipped_model("model of code", static.MODEL, STATIC_FILES, static.StaticEncoder, used=settings.index.model == SHIPPED)
     yield shipped_model("model of notes", prose.MODEL, PROSE_FILES, prose.ProseEncoder, used=settings.memory.model == "prose")
     tried, untried = loaded.errors_of(MODEL), loaded.untried_of(MODEL)
-    for setting, name in (("index.model", settings.index.model), ("memory.model", settings.memory.model)):
+    for setting, name in (
+        ("index.model", settings.index.model),
+        ("memory.model", settings.memory.model),
+        ("rerank.model", settings.rerank.model),
+    ):
         if name == NONE:
-            yield Finding("chosen model", OK, f"{setting} = none: search is lexical only", facts={"model": name})
+            without = NO_SECOND_LOOK if setting == "rerank.model" else "search is lexical only"
+            yield Finding("chosen model", OK, f"{setting} = none: {without}", facts={"model": name})
         elif error := tried.get(name):
-            yield Finding("chosen model", FAILED, f"{setting} = {name}: {one_line(error)}", "search is lexical only until it is available")
+            without = "there is no second look" if setting == "rerank.model" else "search is lexical only"
+            yield Finding("chosen model", FAILED, f"{setting} = {name}: {one_line(error)}", f"{without} until it is available")
         elif name in tried:
             yield Finding("chosen model", OK, f"{setting} = {name} works", facts={"model": name})
         elif name in untried:

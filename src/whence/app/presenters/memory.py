@@ -121,6 +121,8 @@ def recall_document(memory: Memory, found: RecallResponse, style: Callable[..., 
     document = Document()
     if found.is_low_confidence:
         document.item(style(LOW_CONFIDENCE, fg="yellow"))
+    if found.remark:
+        document.item(style(safe(found.remark), dim=True))
     for place, one in enumerate(found, 1):
         document.item(*_recalled_lines(memory, place, one, found.words, style, full=full))
         if with_why:
@@ -175,6 +177,8 @@ def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> 
     document = Document([] if found else [["nothing found in the notes"]])
     if found and found.is_low_confidence:
         document.item(LOW_CONFIDENCE)
+    if found.remark:
+        document.item(safe(found.remark))
     for place, one in enumerate(found, 1):
         note, changed = one.note, memory.code_changes(one.note)
         day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
