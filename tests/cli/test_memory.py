@@ -214,7 +214,7 @@ def filled(run: Command, app: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
             memory.remember(POLICY, project="app", topic="retry policy", tags=["net"], about=[RETRY])
             memory.remember(queue, project="app", kind="resource", tags=["queue"])
             memory.remember("Invoices are rounded to cents", project="shop", topic="rounding")
-    return run
+    return lambda *arguments, **how: run(*arguments, *(["--everywhere"] if arguments[0] not in ("search", "context") else []), **how)
 
 
 def test_a_note_is_found_with_its_label_score_day_topic_tags_and_text(filled):
@@ -490,7 +490,7 @@ def test_markdown_can_be_imported_again_and_again(run, tmp_path):
     assert SECRET not in done.err
     again = run("import", str(vault), "--project", "vault", "--redact", "--json").json
     assert (again["new"], again["changed"], again["unchanged"], again["problems"]) == (1, 0, 2, [])
-    assert "vault/" in run("recall", "alpha").out
+    assert "vault/" in run("recall", "alpha", "--project", "vault").out
 
 
 def test_an_import_of_nothing_says_so(run, tmp_path):

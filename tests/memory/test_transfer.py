@@ -200,11 +200,11 @@ def test_handoffs_of_branches_that_are_gone_are_archived(tmp_path, monkeypatch):
         git("branch", "-D", "gone", "elsewhere", cwd=root)
         (step,) = plan(memory, now)
         assert (step.action, step.key, step.because) == ("archive", "app/handoff-gone", "the branch gone is gone")
-    monkeypatch.chdir(tmp_path / "side")  # a worktree has another name, so its handoffs are not those of the repository
+    monkeypatch.chdir(tmp_path / "side")  # a worktree is the same repository under another name
     with opened(tmp_path) as memory:
         memory.handoff("State of the tree", branch="main")
         memory.handoff("State of nothing", branch="nothing")
-        assert done(plan(memory, now)) == [("archive", "side/handoff-nothing")]
+        assert done(plan(memory, now)) == [("archive", "app/handoff-nothing")]
 
 
 # Histories.

@@ -49,8 +49,9 @@ def hints_of(index: Index, shown: Shown) -> list[NoteHint]:
         return []
     from whence.index.layout import is_team_folder  # noqa: PLC0415  -- only where there are notes
     from whence.memory.database import NoteDatabase  # noqa: PLC0415  -- as above
+    from whence.memory.repository import identify  # noqa: PLC0415  -- as above
 
-    roots = [str(index.root), ""] if is_team_folder(directory, index.root) else [str(index.root)]
+    roots = [""] if is_team_folder(directory, index.root) else identify(index.root, index.layout.data_dir).refs
     try:
         with closing(NoteDatabase(database)) as store:
             keys = list(dict.fromkeys(key for key, _ in store.notes_about(roots, shown)))

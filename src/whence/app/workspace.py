@@ -114,8 +114,9 @@ def require_index(index: Index | None, progress: BuildProgress) -> Index:
 class IndexSession:
     """Answers questions about one root, one at a time, from an index kept fresh. The index is used in one thread only."""
 
-    def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST) -> None:
-        self.root, self._seconds_before_rest = root, rest
+    def __init__(self, root: Path, settings: Mapping[str, str], *, rest: float = SECONDS_BEFORE_REST, everywhere: bool = False) -> None:
+        """With `everywhere`, notes are those of all repositories."""
+        self.root, self._seconds_before_rest, self._everywhere = root, rest, everywhere
         self.overrides = dict(settings)  # from the command line
         self._settings = {**SERVER_SETTINGS, **settings}
         self._build: BuildProcess | None = None
@@ -147,7 +148,7 @@ class IndexSession:
             from whence.memory.memory import Memory  # noqa: PLC0415  -- an idle server stays small
 
             if self._memory is None:
-                self._memory = Memory.open(repository=self.root, command_line=self._settings)
+                self._memory = Memory.open(repository=self.root, command_line=self._settings, everywhere=self._everywhere)
             return question(self._memory)
 
         return await self._run(answer)
@@ -385,12 +386,18 @@ class Workspace:
     """The roots of a server, each with its session, and the fleet."""
 
     def __init__(
-        self, folders: Sequence[Path], settings: Mapping[str, str], session_id: str = "", *, rest: float = SECONDS_BEFORE_REST
+        self,
+        folders: Sequence[Path],
+        settings: Mapping[str, str],
+        session_id: str = "",
+        *,
+        rest: float = SECONDS_BEFORE_REST,
+        everywhere: bool = False,
     ) -> None:
         self.roots = AllowedRoots(folders)
         self.session_id = session_id  # the agent's session: hooks report usage of what was shown under this id (L4)
         self.fleet = FleetSession(settings)
-        self._sessions = {folder: IndexSession(folder, settings, rest=rest) for folder in self.roots.folders}
+        self._sessions = {folder: IndexSession(folder, settings, rest=rest, everywhere=everywhere) for folder in self.roots.folders}
 
     def session(self, root: Path) -> IndexSession:
         """The session of a root."""

@@ -22,6 +22,7 @@ from whence.core.errors import UsageError
 
 if TYPE_CHECKING:
     from whence.app.agents.hooks import FileTouch
+    from whence.memory.note import Note
 
 #: A hook gives up after this many seconds: the agent is waiting.
 SECONDS = 1.5
@@ -114,15 +115,25 @@ def _start_session(event: dict[str, Any], agent: str) -> None:
 def _repository_notes(root: Path) -> str:
     from whence.app.agents.hooks import REMINDER, latest_notes, notes_summary  # noqa: PLC0415
     from whence.core.settings import load_settings  # noqa: PLC0415
-    from whence.index.layout import TEAM_FOLDER, notes_directory  # noqa: PLC0415
+    from whence.index.layout import notes_directory  # noqa: PLC0415
+    from whence.memory.repository import identify  # noqa: PLC0415
     from whence.source.git import current_branch  # noqa: PLC0415
 
     settings, provenance = load_settings(root)
     own = notes_directory(settings, provenance, root, os.environ, Path.home())
-    directories = [one for one in dict.fromkeys((own, root / TEAM_FOLDER)) if one.is_dir()]
-    notes = latest_notes(directories, root.name, datetime.now(timezone.utc))
-    indexed = layout_of(root).database.exists()
-    return "\n\n".join(filter(None, [REMINDER if indexed else "", _flag_instructions(notes_summary(notes, current_branch(root)))]))
+    layout = layout_of(root)
+    repository = identify(root, layout.data_dir)
+    here = {"", *repository.refs}
+
+    def is_stale(note: Note) -> bool:
+        from whence.memory.staleness import CHANGES, CodeStates  # noqa: PLC0415  -- only for notes about code
+
+        states = CodeStates(layout.grammars)
+        return any(one.repository in here and states.state(one, root) in CHANGES for one in note.about)
+
+    notes = latest_notes(own, repository, root, datetime.now(timezone.utc))
+    text = _flag_instructions(notes_summary(notes, current_branch(root), is_stale))
+    return "\n\n".join(filter(None, [REMINDER if layout.database.exists() else "", text]))
 
 
 def _flag_instructions(text: str) -> str:

@@ -65,6 +65,7 @@ _TEAM = "Use the repository's notes (.whence/notes), not your own; same as --set
 #: Options of every command of memory.
 usual_options = together(
     click.option("--team", is_flag=True, help=_TEAM),
+    click.option("--everywhere", is_flag=True, help="Also notes of other repositories; by default only this one's and your own."),
     click.option("--notes", "directory", type=click.Path(file_okay=False), metavar="DIRECTORY", help="Use the notes in this folder."),
     answer_options,
 )
@@ -81,7 +82,7 @@ def open_notes(options: dict[str, Any], trace: Trace | None = None) -> Iterator[
             raise UsageError("--team and --notes name two folders", hint="give one")
         values |= {"memory.place": "repository", "memory.directory": ""}
     with ProgressBar("reading notes") as progress:
-        memory = Memory.open(options["directory"], command_line=values, progress=progress, trace=trace)
+        memory = Memory.open(options["directory"], command_line=values, everywhere=options["everywhere"], progress=progress, trace=trace)
     with memory:
         count = _print_remarks(memory.remarks)
         yield memory
@@ -96,7 +97,7 @@ def _print_remarks(lines: Sequence[str]) -> int:
 
 def _recall_fields(options: dict[str, Any]) -> dict[str, Any]:
     """The options of a `RecallRequest` that were given."""
-    return {name: value for name, value in pick_fields(RecallRequest, options).items() if value not in (None, ())}
+    return {name: value for name, value in pick_fields(RecallRequest, options).items() if value not in (None, ()) and value is not False}
 
 
 @click.command(

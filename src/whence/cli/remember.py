@@ -63,7 +63,7 @@ def remember(text: str | None, **options: Any) -> int:
     with open_notes(options) as memory:
         began = _now()
         given = _given(memory, options)
-        project = options["project"] if options["project"] is not None else memory.repository.name if memory.repository else None
+        project = options["project"] if options["project"] is not None else memory.whose.name if memory.repository else None
         note = memory.remember(_text(text, memory), project=project, topic=options["topic"], kind=options["kind"], **given)
         return _say_stored(memory, note, began, as_json=options["as_json"])
 
@@ -102,6 +102,9 @@ Examples:
 @click.option("--text", metavar="TEXT", help="The new text; - reads it from standard input.")
 @click.option("--topic", metavar="TEXT", help="What it is about.")
 @click.option("--kind", metavar="NAME", help="durable, handoff, session, resource, skill, pack or summary.")
+@click.option(
+    "--repository", type=click.Path(file_okay=False, exists=True), metavar="FOLDER", help="Make it a note of the repository there."
+)
 @field_options
 def edit(key: str, **options: Any) -> int:
     """Change a note; earlier versions stay in its history.
@@ -111,7 +114,7 @@ def edit(key: str, **options: Any) -> int:
     --tag and --about replace existing values; '' clears them, or a time.
     """
     with open_notes(options) as memory:
-        fields: dict[str, Any] = {name: options[name] for name in ("topic", "kind", "source", "valid_from", "valid_until")}
+        fields: dict[str, Any] = {name: options[name] for name in ("topic", "kind", "source", "valid_from", "valid_until", "repository")}
         fields |= {"tags": options["tags"] or None}
         if options["about"]:
             codes, root = codes_of(memory, options["about"])
@@ -175,7 +178,7 @@ def codes_of(memory: Memory, given: Sequence[str]) -> tuple[list[str], Path | No
 # What is said.
 def _say_stored(memory: Memory, note: Note, began: datetime, *, as_json: bool) -> int:
     """The key of a note that was stored, and what it took the place of."""
-    earlier = memory.history(note.key)
+    earlier = memory.store.history(note.key)
     unchanged = note.updated is not None and note.updated < began
     said = " (is as it was)" if unchanged else ""
     if earlier and not unchanged:

@@ -275,11 +275,10 @@ async def remember(workspace: Workspace, given: dict[str, Any], report: Report) 
     root = workspace.root_of(given, [one.partition("#")[0] for one in given.get("about", ())])
     about = [_about(workspace, root, one) for one in given.get("about", ())]
     fields: dict[str, Any] = {"about": about, "tags": given.get("tags", ()), "repository": root, "source": "agent"}
-    fields["project"] = given.get("project") or root.name
 
     def store(memory: Memory) -> str:
         save = memory.handoff if given.get("handoff", False) else memory.remember
-        return f"stored {save(given['text'], topic=given.get('topic'), **fields).key}\n"
+        return f"stored {save(given['text'], topic=given.get('topic'), project=given.get('project') or memory.whose.name, **fields).key}\n"
 
     return await workspace.session(root).ask_notes(store)
 

@@ -58,7 +58,7 @@ class _Rules:
     history: int
     language: ProseLanguage
     stem: Callable[[str], str]  # cached: thousands of notes share their words
-    project: str  # of the current repository
+    is_here: Callable[[Note], bool]  # whether a note is of the current repository
     branches: frozenset[str] | None  # of that repository, if known
 
 
@@ -121,7 +121,7 @@ def _rules(memory: Memory, now: datetime) -> _Rules:
         chosen.history,
         language,
         cache(language.stem),
-        root.name if root else "",
+        lambda note: memory.is_team or memory.whose.owns(note.owner),
         list_branches(root) if root else None,
     )
 
@@ -143,7 +143,7 @@ def _expiry_reason(note: Note, rules: _Rules) -> str:
     if last and last < rules.handoffs_since:
         return f"a handoff that was not updated since {last:%Y-%m-%d}"
     branch = note.topic.removeprefix(HANDOFF) if note.topic.startswith(HANDOFF) else ""
-    if not branch or _DETACHED.fullmatch(branch) or rules.branches is None or note.project != rules.project:
+    if not branch or _DETACHED.fullmatch(branch) or rules.branches is None or not rules.is_here(note):
         return ""
     return f"the branch {branch} is gone" if branch not in rules.branches else ""
 
@@ -171,7 +171,7 @@ def _fingerprint(note: Note, rules: _Rules) -> _Fingerprint:
     # A handoff belongs to one branch, and a note about code to that code.
     code = frozenset((ref.repository, ref.code) for ref in note.about)
     topic = normalize_topic(note.topic) if note.kind == "handoff" else ""
-    group = (note.folder, note.project, note.kind, topic, code)
+    group = (note.owner, note.folder, note.project, note.kind, topic, code)
     return _Fingerprint(note.key, group, (note.updated or note.created or _EARLIEST, note.key), words, note.tags)
 
 

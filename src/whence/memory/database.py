@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
-FORMAT = 5
+FORMAT = 6
 
 #: Each table: its columns, all of them part of the row's checksum, and the end of its definition.
 _TABLES = {
@@ -37,8 +37,9 @@ _TABLES = {
         (
             "id INTEGER PRIMARY KEY AUTOINCREMENT, key BLOB NOT NULL UNIQUE, folder BLOB NOT NULL,"
             " size INTEGER NOT NULL, changed_ns INTEGER NOT NULL, inode INTEGER NOT NULL,"
-            " project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL, archived INTEGER NOT NULL,"
-            " trouble TEXT NOT NULL, secret INTEGER NOT NULL, day INTEGER NOT NULL, at REAL NOT NULL, valid_from REAL, valid_until REAL,"
+            " owner TEXT NOT NULL, project TEXT NOT NULL, topic TEXT NOT NULL, alike TEXT NOT NULL, kind TEXT NOT NULL,"
+            " archived INTEGER NOT NULL, trouble TEXT NOT NULL, secret INTEGER NOT NULL, day INTEGER NOT NULL, at REAL NOT NULL,"
+            " valid_from REAL, valid_until REAL,"
             " words BLOB NOT NULL, spans BLOB NOT NULL, vectors BLOB NOT NULL"
         ),
         ")",
@@ -55,7 +56,7 @@ _TABLES = {
     "words": ("id INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, stem INTEGER NOT NULL, row INTEGER NOT NULL", ")"),
 }
 _INDEXES = {
-    "notes_by_topic": "notes (folder, alike)",
+    "notes_by_topic": "notes (alike)",
     "tags_by_tag": "tags (tag)",
     "tags_by_note": "tags (note)",
     "about_by_path": "about (repository, path)",
@@ -67,7 +68,7 @@ _SCHEMA = (
     *(f"CREATE TABLE IF NOT EXISTS {name} ({with_checksum(columns)}{end}" for name, (columns, end) in _TABLES.items()),
     *(f"CREATE INDEX IF NOT EXISTS {name} ON {what}" for name, what in _INDEXES.items()),
 )
-_FACTS = "SELECT id, key, size, project, topic, kind, archived, trouble, day FROM notes"
+_FACTS = "SELECT id, key, size, owner, project, topic, kind, archived, trouble, day FROM notes"
 _ABOUT_FILE = (
     "SELECT notes.key, about.code FROM about JOIN notes ON notes.id = about.note"
     " WHERE notes.archived = 0 AND about.repository = ? AND about.path = ?"
@@ -96,6 +97,7 @@ class NoteFacts(NamedTuple):
     id: int
     key: str = ""
     size: int = 0
+    owner: str = ""
     project: str = ""
     topic: str = ""
     kind: str = ""
@@ -106,8 +108,8 @@ class NoteFacts(NamedTuple):
     @classmethod
     def of(cls, row: Any) -> NoteFacts:
         """The metadata in a row."""
-        number, key, size, project, topic, kind, archived, problem, day = row
-        return cls(number, _decode(key), size, project, topic, kind, bool(archived), problem, day)
+        number, key, size, owner, project, topic, kind, archived, problem, day = row
+        return cls(number, _decode(key), size, owner, project, topic, kind, bool(archived), problem, day)
 
     @property
     def slug(self) -> str:
@@ -217,11 +219,11 @@ class NoteDatabase(Database):
     def _insert(self, db: sqlite3.Connection, row: NoteRow, words: bytes) -> None:
         note, file = row.note, row.file
         db.execute(
-            "INSERT INTO notes (key, folder, size, changed_ns, inode, project, topic, alike, kind, archived, trouble, secret, day, at,"
-            " valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+            "INSERT INTO notes (key, folder, size, changed_ns, inode, owner, project, topic, alike, kind, archived, trouble, secret, day,"
+            " at, valid_from, valid_until, words, spans, vectors) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
             (
                 *(_encode(note.key), _encode(note.folder), file.size, file.changed_ns, file.inode),
-                *(note.project, note.topic, normalize_topic(note.topic), note.kind, note.archived is not None, note.problem),
+                *(note.owner, note.project, note.topic, normalize_topic(note.topic), note.kind, note.archived is not None, note.problem),
                 *(row.secret, row.day, row.at, _seconds(note.valid_from), _seconds(note.valid_until), words, row.spans, row.vectors),
             ),
         )
@@ -262,10 +264,10 @@ class NoteDatabase(Database):
         """Some notes by id; those that were removed since are missing."""
         return {one.id: one for one in map(NoteFacts.of, self.rows_in(f"{_FACTS} WHERE id IN ({{}})", ids))}
 
-    def keys_with_topic(self, folder: str, topic: str) -> list[str]:
-        """The notes in a folder that have a topic."""
-        rows = self.rows("SELECT key FROM notes WHERE folder = ? AND alike = ?", (_encode(folder), normalize_topic(topic)))
-        return [_decode(key) for (key,) in rows]
+    def keys_with_topic(self, topic: str) -> list[tuple[str, str]]:
+        """The notes that have a topic, each with its owner."""
+        rows = self.rows("SELECT key, owner FROM notes WHERE alike = ? ORDER BY key", (normalize_topic(topic),))
+        return [(_decode(key), owner) for key, owner in rows]
 
     def ids_with_topic(self, topic: str) -> list[int]:
         """The notes that have a topic, in any folder."""

@@ -84,7 +84,12 @@ def normalized(note: Note) -> Note:
     """A note as a file can hold it: times in UTC to the second, each tag once and without its `#`."""
     tags = tuple(dict.fromkeys(filter(None, (tag.strip().lstrip("#").strip() for tag in note.tags))))
     times: dict[str, Any] = {name: _to_the_second(getattr(note, name)) for name in TIMES}
-    return replace(note, tags=tags, **times)
+    return replace(note, tags=tags, about=_in_repository(note.about, note.repository), **times)
+
+
+def _in_repository(about: tuple[CodeRef, ...], repository: str) -> tuple[CodeRef, ...]:
+    """References that name no repository are to code in the note's own."""
+    return tuple(one if one.repository else replace(one, repository=repository) for one in about)
 
 
 def _to_the_second(time: datetime | None) -> datetime | None:
@@ -100,6 +105,8 @@ def _lines(note: Note) -> Iterator[str]:
     theirs = {_ALIASES.get(key) for key, _ in note.other}
     if note.project or note.folder != GENERAL:
         yield f"project: {_scalar(note.project)}"
+    if note.repository:
+        yield f"repository: {_scalar(note.repository)}"
     if note.topic or "topic" in theirs:
         yield f"topic: {_scalar(note.topic)}"
     yield f"kind: {_scalar(note.kind)}"
@@ -114,15 +121,15 @@ def _lines(note: Note) -> Iterator[str]:
             yield f'{name}: ""'
     if note.about:
         yield "about:"
-        yield from [line for about in note.about for line in _lines_about(about)]
+        yield from [line for about in note.about for line in _lines_about(about, note.repository)]
     yield from [raw for _, raw in note.other]
 
 
-def _lines_about(about: CodeRef) -> Iterator[str]:
+def _lines_about(about: CodeRef, repository: str) -> Iterator[str]:
     yield f"  - code: {_scalar(about.code)}"
     if about.hash:
         yield f"    hash: {_scalar(about.hash)}"
-    if about.repository:
+    if about.repository != repository:
         yield f"    repository: {_scalar(about.repository)}"
 
 
@@ -169,6 +176,8 @@ def _fields(front: str) -> dict[str, Any]:
                 fields[name] = _READERS[name](value)
             except ValueError:  # another program's date format
                 continue
+    if "about" in fields and "repository" in fields:
+        fields["about"] = _in_repository(fields["about"], fields["repository"])
     return fields
 
 
@@ -330,6 +339,7 @@ def _about(value: Any) -> tuple[CodeRef, ...]:
 
 _READERS: dict[str, Callable[[Any], Any]] = {
     "project": _text,
+    "repository": _text,
     "topic": _text,
     "kind": _kind,
     "tags": _tags,

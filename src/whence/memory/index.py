@@ -249,10 +249,6 @@ class NoteIndex:
         after, known = self._store.folders().get(folder), self.database.folders().get(folder)
         self._put(entries, removed, {folder: after} if after is not None and known == before.get(folder) else {})
 
-    def slugs_of_topic(self, folder: str, topic: str) -> list[str]:
-        """The slugs of the notes in a folder that have a topic."""
-        return [key.partition("/")[2] for key in self.database.keys_with_topic(folder, topic)]
-
     def read_as_indexed(self, key: str) -> Note | None:
         """A note without its secrets, if its file is still the one that was indexed."""
         known, file = self.database.file_state(key), self._store.file_of(key)

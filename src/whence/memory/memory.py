@@ -20,10 +20,12 @@ from whence.core.settings import Settings, default_data_dir, load_settings
 from whence.core.trace import Trace
 from whence.embed.encoder import NONE, open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, is_team_folder, notes_directory
+from whence.memory.database import NoteFacts
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
-from whence.memory.note import HANDOFF, KINDS, CodeRef, Note
+from whence.memory.note import FOLDER, HANDOFF, KINDS, USER, CodeRef, Note
 from whence.memory.recall import RankedNotes, RecallResponse, RecallRun, rank, recall, scope_of
-from whence.memory.request import MAX_NOTES, RecallRequest, parse_time, strings
+from whence.memory.repository import Repository, folder_of, identify
+from whence.memory.request import MAX_NOTES, NoteFilters, RecallRequest, parse_time, strings
 from whence.memory.staleness import CHANGES, CodeState, CodeStates, code_ref
 from whence.memory.store import NoteStore
 from whence.query.filters import check_distance
@@ -33,6 +35,7 @@ from whence.source.read import strip_secrets
 from whence.storage.files import ABANDONED_SECONDS
 from whence.text.analyzer import prose_language
 from whence.text.secrets import find_secrets, redact_secrets
+from whence.text.slugs import normalize_topic
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
@@ -63,8 +66,14 @@ class NoteSummary(NamedTuple):
 class Memory:
     """The notes of one folder. Open it with `Memory.open`; it is a context manager."""
 
-    def __init__(self, directory: Path, data_dir: Path, settings: Settings, repository: Path | None, trace: Trace | None = None) -> None:
-        self.directory, self.settings, self.repository, self.trace = directory, settings, repository, trace
+    def __init__(
+        self, directory: Path, data_dir: Path, settings: Settings, folder: Path, *, scoped: bool = True, trace: Trace | None = None
+    ) -> None:
+        """`folder` is where the questions come from; `scoped` confines them to its repository and the user's own notes."""
+        self.directory, self.settings, self.trace = directory, settings, trace
+        self.folder, self.repository = folder, repository_root(folder)
+        self.is_team = self.repository is not None and is_team_folder(directory, self.repository)
+        self.scoped = scoped and not self.is_team
         self.remarks: list[str] = []  # what a user should know
         try:
             encoder = open_note_encoder(settings.memory.model)
@@ -90,12 +99,15 @@ class Memory:
         progress: Progress | None = None,
         trace: Trace | None = None,
         repository: str | os.PathLike[str] | None = None,
+        everywhere: bool = False,
     ) -> Self:
         """Open a notes folder: the given one, else the one in the settings, else the user's own.
 
-        `repository` is a folder in the repository that notes are about (default: the current folder).
+        `repository` is a folder in the repository that asks (default: the current folder): its notes and the user's own
+        are recalled, with `everywhere` all. A folder of notes that is given without a repository is recalled whole.
         """
-        root = repository_root(Path(repository) if repository is not None else Path.cwd())
+        folder = Path(repository).absolute() if repository is not None else Path.cwd()
+        root = repository_root(folder)
         merged, provenance = load_settings(root, call=settings, command_line=command_line)
         data = Path(data_dir).absolute() if data_dir is not None else default_data_dir(dict(os.environ), Path.home())
         if directory is not None:
@@ -104,7 +116,8 @@ class Memory:
             place = notes_directory(merged, provenance, root, dict(os.environ), Path.home())
         if place.exists() and not place.is_dir():
             raise UsageError(f"{place} is a file", hint="name a folder of notes")
-        memory = cls(place, data, merged, root, trace)
+        scoped = not everywhere and (directory is None or repository is not None)
+        memory = cls(place, data, merged, folder, scoped=scoped, trace=trace)
         try:
             memory.index.refresh(full=True, progress=progress)
             memory.index.open_reader()
@@ -124,6 +137,34 @@ class Memory:
     def close(self) -> None:
         """Close all files."""
         self.index.close()
+
+    # Whose notes.
+    @cached_property
+    def whose(self) -> Repository:
+        """The repository that asks."""
+        return identify(self.repository or self.folder, self.layout.data_dir)
+
+    def is_ours(self, note: Note | NoteFacts) -> bool:
+        """Whether a note is of the repository that asks, a team's or the user's."""
+        return self.is_team or note.owner == USER or self._owns(note.owner)
+
+    def _owns(self, owner: str) -> bool:
+        """The same for an owner. One that is only a name or a folder is compared with all others."""
+        if owner in self.whose.own or not self.whose.owns(owner):
+            return owner in self.whose.own
+        pairs = self.index.open_reader().projects
+        return any(ours for pair, ours in zip(pairs, self.whose.owners_in(pairs), strict=True) if pair.partition("\n")[0] == owner)
+
+    def owned(self, note: Note) -> Note:
+        """A new note as its repository's, if its project is this repository."""
+        is_here = not (self.is_team or note.repository) and self.whose.named(note.project)
+        return replace(note, repository=self.whose.id) if is_here else note
+
+    def replaceable(self, note: Note) -> Sequence[tuple[str, str]]:
+        """The notes that a note with its topic replaces, each with its owner: never another repository's."""
+        is_ours = bool(note.repository) and note.repository in self.whose.own
+        found = self.index.database.keys_with_topic(note.topic) if normalize_topic(note.topic) else []
+        return [(key, owner) for key, owner in found if owner == note.owner or (is_ours and owner != USER and self._owns(owner))]
 
     # Writing.
     def remember(
@@ -164,7 +205,7 @@ class Memory:
             about=tuple(self.code_ref(one, repository) for one in about),
         )
         _check_validity(note)
-        return self.write(_checked_fields(note, redact=redact))
+        return self.write(self.owned(_checked_fields(note, redact=redact)))
 
     def handoff(self, text: str, *, repository: str | os.PathLike[str] | None = None, branch: str | None = None, **fields: Any) -> Note:
         """Save the state of work on a branch (default: the current one); it replaces the branch's earlier handoff."""
@@ -173,12 +214,12 @@ class Memory:
         name = branch or (current_branch(root) if root is not None else "") or (at.commit[:10] if at else "")
         if not name:
             raise UsageError("a handoff needs a branch, and there is none here", hint="name it with --branch, or run it in a repository")
-        project = fields.pop("project", None) or (root.name if root is not None else None)
+        project = fields.pop("project", None) or (self.whose.name if root is not None else None)
         topic = fields.pop("topic", None) or HANDOFF + name
         return self.remember(text, kind="handoff", project=project, topic=topic, repository=repository, **fields)
 
     def edit(self, key: str, *, text: str | None = None, redact: bool = False, expected: Note | None = None, **fields: Any) -> Note:
-        """Change the text of a note, or its topic, kind, tags, source, created, valid_from, valid_until or about.
+        """Change the text of a note, or its topic, kind, tags, source, created, valid_from, valid_until, about or repository.
 
         The earlier version goes to the history. If the note is not `expected` any more, nothing is written. In `about`,
         a string is hashed as the code is now; a `CodeRef` keeps its hash.
@@ -190,13 +231,16 @@ class Memory:
         check_choice("kind", changes.get("kind"), KINDS)
         if "about" in changes:
             changes["about"] = tuple(one if isinstance(one, CodeRef) else self.code_ref(one, None) for one in changes["about"])
+        if "repository" in changes:  # a folder: whose note it is from now on
+            whose = identify(repository_root(found := Path(changes["repository"]).absolute()) or found, self.layout.data_dir)
+            changes |= {"repository": whose.id, "project": whose.name}
         if "tags" in changes:
             changes["tags"] = strings(changes["tags"])
         if text is not None:
             changes |= {"text": self._checked_text(text, redact=redact), "problem": ""}
         after = replace(note, **changes, updated=_now(note.created))
         _check_validity(after)
-        same = [one for one in self.index.database.keys_with_topic(after.folder, after.topic) if one != after.key] if after.topic else []
+        same = [one for one, _ in self.replaceable(after) if one != after.key]
         if same:
             raise UsageError(f"{same[0]} already has the topic {after.topic!r}", hint="choose another topic, or edit that note")
         return self.write(_checked_fields(after, redact=redact), expected=note)
@@ -231,7 +275,7 @@ class Memory:
     def write(self, note: Note, *, expected: Note | None = None) -> Note:
         """Store a note that has been checked; it is on disk and in the index when this returns."""
         folders = self.store.folders()
-        stored = self.store.write(note, expected=expected, lookup=self.index.slugs_of_topic)
+        stored = self.store.write(note, expected=expected, lookup=self.replaceable)
         self.index.record_write(stored, folders)
         return stored
 
@@ -280,7 +324,7 @@ class Memory:
         check_distance(request.max_distance, strategy)
         return RecallRun(
             strip_secrets(request.query),
-            request.filters(now),
+            self._filters(request, now),
             request.k or chosen.k,
             self.index,
             chosen,
@@ -289,7 +333,7 @@ class Memory:
             strategy,
             request.max_distance,
             chosen.everywhere if profile != "classic" else 2.0,
-            self.repository.name if self.repository else "",
+            self.whose.name if self.scoped else self.repository.name if self.repository else "",
             self._code_changes_by_id,
             self.trace,
             reranker=self._reranker,
@@ -315,15 +359,18 @@ class Memory:
         dated = sorted((-day, known[one].key) for one, day in zip(ids, reader.column("days")[rows].tolist(), strict=True) if one in known)
         return self.get_all(key for _, key in dated[: request.k])
 
+    def _filters(self, request: RecallRequest, now: float) -> NoteFilters:
+        return request.filters(now, self.whose if self.scoped else None)
+
     def _allowed(self, request: RecallRequest) -> tuple[Array, NoteReader]:
         """The rows that a request allows, and the reader that they are in."""
         self.index.refresh()
         reader = self.index.open_reader()
-        return np.flatnonzero(scope_of(reader, self.index.database, request.filters(time.time()), generated=True).allowed), reader
+        return np.flatnonzero(scope_of(reader, self.index.database, self._filters(request, time.time()), generated=True).allowed), reader
 
     def count(self, *, generated: bool = False, **options: Unpack[RecallOptions]) -> int:
         """How many notes a recall with these options searches; listings include `generated` notes."""
-        filters = RecallRequest.of(**options).filters(time.time())
+        filters = self._filters(RecallRequest.of(**options), time.time())
         return int(scope_of(self.index.open_reader(), self.index.database, filters, generated=generated).allowed.sum())
 
     def stale(self, **options: Unpack[RecallOptions]) -> StaleNotes:
@@ -350,16 +397,21 @@ class Memory:
         name = key.removesuffix(".md").strip("/")
         note = self.store.read(name) if name.count("/") == 1 else None
         if note is not None:
-            return note
-        keys = [one.key for one in self.index.database.notes()]
+            return self._checked_owner(note)
+        keys = [one.key for one in self.index.database.notes() if not self.scoped or self.is_ours(one)]
         same = [one for one in keys if one.partition("/")[2] == name]
         if len(same) > 1:
             raise UsageError(f"{len(same)} notes are called {name!r}", hint="; ".join(sorted(same)[:5]))
         if same and (note := self.store.read(same[0])) is not None:
-            return note
+            return self._checked_owner(note)
         if gone and name.count("/") == 1 and (versions := self.store.history(name)):
-            return versions[-1]
+            return self._checked_owner(versions[-1])
         raise UsageError(f"there is no note {key[:80]!r}", hint=_nearest_key(name, keys))
+
+    def _checked_owner(self, note: Note) -> Note:
+        if self.scoped and not self.is_ours(note):
+            raise UsageError(f"{note.key} is a note of another repository", hint="--everywhere reaches it, or ask in that repository")
+        return note
 
     def get_all(self, keys: Iterable[str]) -> Notes:
         """Notes for a listing: missing ones are left out, one that cannot be read says why in its `problem`."""
@@ -389,15 +441,21 @@ class Memory:
         return self._code_states.state(ref, self.root_of(ref), time.time_ns())
 
     def root_of(self, ref: CodeRef) -> Path | None:
-        """The repository that some code is in, if known."""
-        if ref.repository:
-            return Path(ref.repository)
-        is_team = self.directory.parts[-2:] == TEAM_FOLDER.parts
-        return self.directory.parent.parent if is_team else self.repository
+        """Where some code is to be looked at: in the checkout that asks, if it is of the same repository."""
+        if not ref.repository:
+            return self.directory.parent.parent if self.directory.parts[-2:] == TEAM_FOLDER.parts else self.repository
+        folder = ref.repository.removeprefix(FOLDER)
+        if ref.repository in self.whose.own or FOLDER + folder in self.whose.own:
+            return self.repository or self.folder
+        return Path(folder) if folder.startswith("/") else folder_of(ref.repository, self.layout.data_dir)
 
     def notes_about(self, root: Path, paths: Sequence[str]) -> Sequence[tuple[str, str]]:
         """The notes about code in some files of a repository: (key, code)."""
-        return self.index.database.notes_about([str(root), ""] if is_team_folder(self.directory, root) else [str(root)], paths)
+        return self.index.database.notes_about([""] if is_team_folder(self.directory, root) else self.identified(root).refs, paths)
+
+    def identified(self, root: Path) -> Repository:
+        """The repository of a folder."""
+        return self.whose if root in (self.repository, self.folder) else identify(root, self.layout.data_dir)
 
     def code_ref(self, code: str, repository: str | os.PathLike[str] | None) -> CodeRef:
         """A reference to some code, hashed as it is now."""
@@ -405,7 +463,7 @@ class Memory:
         if root is None:
             raise UsageError(f"{code!r} names code, and there is no repository here", hint="run it in the repository")
         found = code_ref(code, root, self.layout.grammars)
-        return replace(found, repository="") if is_team_folder(self.directory, root) else found
+        return replace(found, repository="" if is_team_folder(self.directory, root) else self.identified(root).id)
 
     def current_refs(self, refs: Iterable[CodeRef]) -> Sequence[CodeRef]:
         """The same references, hashed as the code is now; an error if some of it is gone."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from whence.text.slugs import project_folder
+
 #: Every kind of note, with the category it is listed under. Answers keep the order of CATEGORIES.
 CATEGORY_OF = {
     "durable": "memories",
@@ -25,6 +27,10 @@ TIMES = ("created", "updated", "valid_from", "valid_until", "archived")
 HANDOFF = "handoff "
 #: The folder for notes without a project.
 GENERAL = "general"
+#: What owners begin with: a folder without a history, and the name of a project whose repository is unknown.
+FOLDER, PROJECT = "folder:", "project:"
+#: The owner of notes that are nobody's but the user's: they are recalled everywhere.
+USER = PROJECT
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +39,7 @@ class CodeRef:
 
     code: str  # `src/app.py#Flask.run`, or `src/app.py` for the whole file; relative to the repository root
     hash: str = ""  # empty when unknown
-    repository: str = ""  # absolute path of the root; empty for notes that are stored in the repository itself
+    repository: str = ""  # the identity of its repository, in older notes the path of its root; empty in a team's notes
 
     @property
     def path(self) -> str:
@@ -52,7 +58,8 @@ class Note:
 
     text: str  # verbatim
     slug: str  # the file name without its suffix
-    project: str = ""  # empty: none
+    project: str = ""  # a name to read; empty: none
+    repository: str = ""  # the identity of the repository it belongs to; empty for the user's own, a team's and older ones
     topic: str = ""
     kind: str = "durable"
     tags: tuple[str, ...] = ()
@@ -71,6 +78,12 @@ class Note:
     def key(self) -> str:
         """Its path below the notes folder, without the suffix: `folder/slug`."""
         return f"{self.folder}/{self.slug}"
+
+    @property
+    def owner(self) -> str:
+        """Whose it is. A note without a repository is its project's, or, if it names code in a folder, that folder's."""
+        folder = next((ref.repository for ref in self.about if ref.repository.startswith("/")), "")
+        return self.repository or (FOLDER + folder if folder else PROJECT + (project_folder(self.project) if self.project else ""))
 
     @property
     def category(self) -> str:

@@ -20,7 +20,7 @@ from whence.storage.arrayfile import Array
 from whence.storage.postings import spread, unique_counts
 
 #: The columns of the database that a segment is built from.
-COLUMNS = "id, project, kind, archived, day, valid_from, valid_until, words, spans, vectors, at"
+COLUMNS = "id, owner || char(10) || project, kind, archived, day, valid_from, valid_until, words, spans, vectors, at"
 #: Marks a kind that does not exist.
 UNKNOWN_KIND = len(KINDS)
 #: Letters in a character n-gram, and how many numbers n-grams are hashed to.

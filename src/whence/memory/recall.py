@@ -200,8 +200,10 @@ def scope_of(reader: NoteReader, database: NoteDatabase, filters: NoteFilters, *
     if not reader.size:
         return NoteScope(population, population)
     if filters.projects:
-        chosen = [number for number, name in enumerate(reader.projects) if name in filters.projects]
+        chosen = [number for number, pair in enumerate(reader.projects) if pair.partition("\n")[2] in filters.projects]
         population &= np.isin(reader.column("projects"), chosen)
+    if filters.repository is not None:
+        population &= np.isin(reader.column("projects"), np.flatnonzero(filters.repository.owners_in(reader.projects)))
     if not filters.archived:
         population &= reader.column("archived") == 0
     allowed = population.copy()
@@ -215,7 +217,7 @@ def scope_of(reader: NoteReader, database: NoteDatabase, filters: NoteFilters, *
     with_topic = [database.ids_with_topic(filters.topic)] if filters.topic else []
     for ids in chain(map(database.ids_with_tag, filters.tags), with_topic):
         allowed &= is_member(reader.column("ids"), np.sort(np.array(ids, np.int64)))
-    return NoteScope(allowed, population, (filters.projects, filters.archived, generated))
+    return NoteScope(allowed, population, (filters.projects, filters.repository, filters.archived, generated))
 
 
 def _retrieve(statistics: NoteTermStatistics, run: RecallRun) -> dict[str, tuple[Array, Array]]:

@@ -18,6 +18,8 @@ from whence.text.dates import find_dates
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from whence.memory.repository import Repository
+
 MAX_NOTES = 10_000
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -27,6 +29,7 @@ class RecallOptions(TypedDict, total=False):
 
     k: int | None
     project: str | None
+    everywhere: bool
     topic: str | None
     kinds: Sequence[str] | None
     tags: Sequence[str] | None
@@ -45,6 +48,7 @@ class NoteFilters:
     """Which notes may be returned."""
 
     projects: tuple[str, ...] = ()
+    repository: Repository | None = None  # only its notes and the user's own
     topic: str = ""
     kinds: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
@@ -60,7 +64,8 @@ class RecallRequest:
 
     query: str = option("", "A question, or a few words.", mcp="question")
     k: int | None = option(None, "How many notes (default: setting memory.k).", "-k", mcp="how many notes (5)", minimum=1)
-    project: str | None = option(None, "Only notes of a project.", "--project", metavar="NAME", mcp="")
+    project: str | None = option(None, "Only notes of a project, also of another repository.", "--project", metavar="NAME", mcp="")
+    everywhere: bool = option(False, "Also notes of other repositories.")
     topic: str = option("", "Only notes with this topic.", "--topic", metavar="TEXT", mcp="")
     kinds: tuple[str, ...] = option(
         (), "Only notes of a kind: durable, handoff, session, resource, skill. Repeatable.", "--kind", metavar="NAME"
@@ -109,11 +114,12 @@ class RecallRequest:
         as_of = parse_time(self.as_of, "as_of")
         return as_of.timestamp() if as_of else now
 
-    def filters(self, now: float) -> NoteFilters:
-        """Which notes may be returned, with dates resolved at a time in seconds."""
+    def filters(self, now: float, repository: Repository | None = None) -> NoteFilters:
+        """Which notes may be returned, with dates resolved at a time in seconds; by default only the repository's and the user's."""
         now = self.time(now)
         return NoteFilters(
             () if self.project is None else (self.project,),
+            repository if self.project is None and not self.everywhere else None,
             _utf8(self.topic),
             self.kinds,
             tuple(map(_utf8, self.tags)),

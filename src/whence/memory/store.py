@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
-from itertools import chain, takewhile
+from itertools import takewhile
 from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
@@ -46,8 +46,8 @@ _TOPIC = re.compile(rb"t(?:opic|itle)|\\")  # a backslash may be part of an esca
 
 _VERSION = re.compile(r"(\d{4,9})\.md")
 
-#: The slugs of the notes in a folder that have a topic.
-TopicLookup = Callable[[str, str], Sequence[str]]
+#: The notes that a new one may replace because of its topic: their keys, each with its owner.
+TopicLookup = Callable[[Note], Sequence[tuple[str, str]]]
 
 
 class NoteFile(NamedTuple):
@@ -78,7 +78,7 @@ class NoteStore:
     def write(self, note: Note, *, expected: Note | None = None, lookup: TopicLookup | None = None) -> Note:
         """Store a note and return it as stored; it is on disk by then.
 
-        With a slug it replaces that note. Without one it replaces the note of its topic, or becomes a new note with a
+        With a slug it replaces that note. Without one it replaces its owner's note on its topic, or becomes a new note with a
         name of its own. The replaced version goes to the history; a note that differs in `updated` alone is not
         written. If the note on disk is not `expected`, nothing is written. `lookup` saves reading files for topics.
         """
@@ -271,7 +271,10 @@ class NoteStore:
 
     def _replace(self, note: Note, expected: Note | None, lookup: TopicLookup | None) -> Note:
         """Store a note that may replace another; needs the lock."""
-        slug = note.slug or (note.topic and self._slug_of_topic(note.folder, note.topic, lookup))
+        slug = note.slug
+        if note.topic and not slug and (known := self._key_of_topic(note, lookup)):
+            folder, _, slug = known.partition("/")
+            note = replace(note, folder=folder)
         path = self._path(note.folder, slug)
         before = self._read(path, note.folder, slug) if slug else None
         if expected is not None and before != expected:
@@ -303,36 +306,40 @@ class NoteStore:
         for slug in (usual := topic_slugs(note.topic)):
             history = self._history(note.folder, slug)
             versions = _version_names(history)
-            if versions and self._topic(history / versions[-1]) != normalize_topic(note.topic):
+            if versions and self._label(history / versions[-1], note.folder) != (note.owner, normalize_topic(note.topic)):
                 continue
             with suppress(FileExistsError):
                 link_new(part, self._path(note.folder, slug))
                 return slug
         return _give_free_name(part, usual[-1])
 
-    def _slug_of_topic(self, folder: str, topic: str, lookup: TopicLookup | None) -> str:
-        """The slug of the note with a topic, whatever its file is called; empty if there is none."""
-        wanted = normalize_topic(topic)
-        slugs = lookup(folder, wanted) if lookup is not None else (entry.name.removesuffix(SUFFIX) for entry in self._entries(folder))
-        found = (slug for slug in chain(topic_slugs(topic), slugs) if self._topic(self._path(folder, slug)) == wanted)
-        return next(found, "") if wanted else ""
+    def _key_of_topic(self, note: Note, lookup: TopicLookup | None) -> str:
+        """The note that has the topic of a new one, whatever its file is called; empty if there is none."""
+        topic, folder = normalize_topic(note.topic), note.folder
+        own = [f"{folder}/{slug}" for slug in topic_slugs(note.topic)]
+        if lookup is None:
+            own += [f"{folder}/{entry.name.removesuffix(SUFFIX)}" for entry in self._entries(folder)]
+        pairs = [*((key, note.owner) for key in own), *(lookup(note) if lookup is not None else ())]
+        found = (key for key, owner in pairs if self._label(self._path(*key.split("/")), key.partition("/")[0]) == (owner, topic))
+        return next(found, "") if topic else ""
 
     # Reading.
-    def _topic(self, path: Path) -> str:
-        """The topic of a note, reading no more of its file than needed; empty if it has none."""
+    def _label(self, path: Path, folder: str) -> tuple[str, str]:
+        """The owner and topic of a note, reading no more of its file than needed; empty if it has no topic."""
         try:
             with open(self._open(path), "rb") as file:
                 head = file.read(4_096)
                 if not head.removeprefix(b"\xef\xbb\xbf").startswith(b"---"):
-                    return ""
+                    return "", ""
                 if not _HEAD_END.search(head):
                     head += file.read(_MAX_HEAD)
         except (OSError, WhenceError):
-            return ""
+            return "", ""
         end = _HEAD_END.search(head)
         if end is None or not _TOPIC.search(head, 0, end.end()):
-            return ""
-        return normalize_topic(parse(head[: end.end()], folder=GENERAL, slug="").topic)
+            return "", ""
+        note = parse(head[: end.end()], folder=folder, slug="")
+        return note.owner, normalize_topic(note.topic)
 
     def _read(self, path: Path, folder: str, slug: str, max_bytes: int | None = None) -> Note | None:
         """The note in a file, or None if there is no file."""

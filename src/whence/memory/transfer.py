@@ -34,7 +34,7 @@ LINES = ".jsonl"
 #: Every exported line has these keys; a line without them is not a note.
 MARKS = frozenset(("folder", "kind", "slug", "text"))
 
-_TEXTS = ("text", "slug", "project", "topic", "kind", "source", "folder")
+_TEXTS = ("text", "slug", "project", "repository", "topic", "kind", "source", "folder")
 _PARTIAL = f"{MANIFEST}.tmp"
 #: A folder with nothing else counts as empty: exports are often kept under version control.
 _IGNORED = frozenset((".git", _PARTIAL))
@@ -396,10 +396,10 @@ def _place(memory: Memory, draft: NoteDraft, now: datetime, kind: str | None) ->
     """The note that a draft becomes, and the note that it replaces, if any."""
     if draft.note.slug:
         return _place_exported(memory, draft.note)
-    note = replace(draft.note, folder=_folder_of(draft.note.project))
+    note = memory.owned(replace(draft.note, folder=_folder_of(draft.note.project)))
     fallback = draft.fallback_topic
     for topic in chain((note.topic, fallback), (f"{fallback} {number}" for number in count(2))):
-        before = _note_with_topic(memory, note.folder, topic)
+        before = _note_with_topic(memory, replace(note, topic=topic))
         if before is None:
             return replace(note, topic=topic, updated=note.updated or note.created), None
         if before.source == note.source:
@@ -413,6 +413,7 @@ def _updated(note: Note, before: Note, now: datetime, kind: str | None) -> Note:
         replace(
             note,
             slug=before.slug,
+            folder=before.folder,
             kind=note.kind if kind else before.kind,
             tags=tuple(dict.fromkeys((*before.tags, *note.tags))),
             created=before.created or note.created,
@@ -429,14 +430,14 @@ def _updated(note: Note, before: Note, now: datetime, kind: str | None) -> Note:
 def _place_exported(memory: Memory, note: Note) -> tuple[Note, Note | None]:
     """The same for an exported note, which keeps its name unless another note has it here."""
     same_name = memory.store.read(note.key)
-    before = same_name if same_name and _is_version_of(same_name, note) else _note_with_topic(memory, note.folder, note.topic)
+    before = same_name if same_name and _is_version_of(same_name, note) else _note_with_topic(memory, note)
     if before is None and same_name is not None:
         mark = checksum(f"{note.created or note.text}\n{normalize_topic(note.topic)}")
         note = replace(note, slug=f"{note.slug}-{mark}")
         before = memory.store.read(note.key)
     if before is None:
         return note, None
-    note = replace(note, slug=before.slug)
+    note = replace(note, slug=before.slug, folder=before.folder)
     if replace(note, updated=before.updated) != before and _last_change(before) > _last_change(note):
         raise UsageError(f"{before.key} has a newer version here ({_last_change(before)[:10]}); not replaced")
     return note, before
@@ -454,11 +455,10 @@ def _last_change(note: Note) -> str:
     return max(moment.isoformat() if moment else "" for moment in (note.created, note.updated, note.archived))
 
 
-def _note_with_topic(memory: Memory, folder: str, topic: str) -> Note | None:
-    if not normalize_topic(topic):
-        return None
-    usual = [f"{folder}/{slug}" for slug in topic_slugs(topic)]
-    keys = sorted(memory.index.database.keys_with_topic(folder, topic), key=lambda key: (key not in usual, key))
+def _note_with_topic(memory: Memory, wanted: Note) -> Note | None:
+    topic = wanted.topic
+    usual = [f"{wanted.folder}/{slug}" for slug in topic_slugs(topic)]
+    keys = sorted((key for key, _ in memory.replaceable(wanted)), key=lambda key: (key not in usual, key))
     notes = map(memory.store.read, keys)
     return next((note for note in notes if note and not note.problem and normalize_topic(note.topic) == normalize_topic(topic)), None)
 

@@ -7,6 +7,7 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from struct import Struct
 from struct import error as StructError  # noqa: N812
@@ -19,6 +20,12 @@ MOST_BYTES, MOST_LISTED_BYTES = 70_000, 20_000_000
 MOST_INDEX_BYTES, MOST_NAME_BYTES = 100_000_000, 4_096
 _COMMIT = re.compile(r"^[0-9a-f]{40}([0-9a-f]{24})?$")
 
+
+_ORIGIN = re.compile(r'^\[remote "origin"\]([^\[]*)', re.MULTILINE)
+_URL = re.compile(r"^\s*url\s*=\s*(\S+)", re.MULTILINE)
+#: An address with a scheme, or as ssh takes it: host and path.
+_REMOTE = re.compile(r"(?:\w+://)?(?:[^@/]*@)?([^:/]*)(?::\d+(?=/))?[:/](.*)")
+_COUNT = Struct(">I")
 
 _HEADER, _FLAGS, _EXTENSION = Struct(">4sII"), Struct(">H"), Struct(">4sI")
 #: In an entry of git's index: where its mode is, where its hash begins, the mode of a submodule, a bit of its flags.
@@ -223,6 +230,51 @@ def common_dir(root: Path) -> str:
         return str((git_dir / (_read(git_dir / "commondir") or ".")).resolve())
     except (OSError, ValueError, RuntimeError):
         return ""
+
+
+def main_root(root: Path) -> Path:
+    """The main worktree of a repository, whichever worktree this is; the folder itself where that is unknown."""
+    common = Path(common_dir(root))
+    return common.parent if common.name == ".git" else root
+
+
+def is_shallow(root: Path) -> bool:
+    """Whether the history of a clone was cut off."""
+    return (Path(common_dir(root)) / "shallow").exists()
+
+
+def remote_of(root: Path) -> str:
+    """Where a repository was cloned from, as `host/path` however it is written; empty when it was not."""
+    section = _ORIGIN.search(_read(Path(common_dir(root)) / "config"))
+    url = _URL.search(section[1]) if section else None
+    if url is None:
+        return ""
+    parts = _REMOTE.fullmatch(url[1])
+    host, path = (parts[1], parts[2]) if parts else ("", url[1])
+    return f"{host.lower()}/{path.strip('/').removesuffix('.git')}"
+
+
+def has_commit(root: Path, commit: str) -> bool:
+    """Whether a commit is in the object store of a repository itself, loose or packed."""
+    objects = Path(common_dir(root)) / "objects"
+    if (objects / commit[:2] / commit[2:]).exists():
+        return True
+    try:
+        return any(_is_listed(index, bytes.fromhex(commit)) for index in (objects / "pack").glob("*.idx"))
+    except (OSError, ValueError, IndexError, StructError):
+        return False
+
+
+def _is_listed(index: Path, name: bytes) -> bool:
+    """Whether the index of a pack (version 2) lists an object."""
+    with index.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as raw:
+        if raw[:8] != b"\xfftOc\0\0\0\2":
+            return False
+        low = _COUNT.unpack_from(raw, 8 + 4 * (name[0] - 1))[0] if name[0] else 0
+        high = _COUNT.unpack_from(raw, 8 + 4 * name[0])[0]
+        names, width = 8 + 4 * 256, len(name)
+        at = bisect_left(range(high), name, low, key=lambda place: raw[names + place * width : names + (place + 1) * width])
+        return raw[names + at * width : names + (at + 1) * width] == name and at < high
 
 
 def _resolve(git_dir: Path, ref: str) -> str:

@@ -160,6 +160,15 @@ def list_versions(root: Path, path: str, most: int, seconds: float) -> list[File
     return [FileVersion(head[0], int(head[1]), blob[1]) for head, blob in told if blob and len(head) == 2 and head[1].isdigit()]
 
 
+def first_commit(root: Path) -> str:
+    """The first commit of the default branch, followed by first parents; empty where git cannot tell."""
+    for ref in ("refs/remotes/origin/HEAD", "HEAD"):
+        found = _run_git(root, ["rev-list", "--first-parent", "--max-parents=0", ref, "--"], {"GIT_NO_REPLACE_OBJECTS": "1"}, seconds=10)
+        if found and found.strip():
+            return found.split()[0]
+    return ""
+
+
 def read_blobs(root: Path, blobs: Sequence[str], most_bytes: int) -> dict[str, bytes]:
     """The bytes of some contents by git's name for them; what is missing here, or larger, is left out."""
     small = [one for one, size in _sizes(root, blobs).items() if size <= most_bytes]

@@ -211,7 +211,7 @@ def run(
 
     The token is in the fragment of the link, which browsers never send: it appears in no log and no referrer.
     """
-    workspace, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST), Limits()
+    workspace, limits = Workspace(folders, settings, rest=SECONDS_BEFORE_REST, everywhere=True), Limits()
     with listening_socket(HOST, port) as bound:
         server = http_server(HttpGuard(make_app(workspace), token, limits, is_public=is_public), limits)
         link = f"{url_of(HOST, bound)}/#token={token}"

@@ -50,6 +50,11 @@ def day_of(note: Note) -> str:
     return date.fromordinal(day).isoformat() if day else ""
 
 
+def other_owner(memory: Memory, note: Note) -> str:
+    """A line for a note that is neither of the repository that asks nor the user's."""
+    return "" if memory.is_ours(note) else f"of another repository: {note.project or note.folder}"
+
+
 def without_secrets(note: Note) -> tuple[Note, list[str]]:
     """A note as it may be shown, and what was taken out: a person may have written a secret into its file (Z10)."""
     from whence.text.secrets import find_secrets, redact_secrets  # noqa: PLC0415  -- loaded with the memory
@@ -138,6 +143,8 @@ def _recalled_lines(
     key = style(safe(one.note.key), fg="magenta", bold=True)
     score = style(f"{one.score:.2f}", dim=True)
     yield f"{style(f'{place:>2}', dim=True)} {one.label}: {key}  {score}  {safe(facts_of(one.note))}".rstrip()
+    if other := other_owner(memory, one.note):
+        yield f"{INDENT}{style(safe(other), fg='yellow')}"
     if warning := warning_of(flags_in(one.note), "this note"):
         yield f"   {style(warning, fg='yellow')}"
     yield from _text_lines(memory, one.note, words, style, full=full)
@@ -186,6 +193,7 @@ def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> 
         source = f", from {note.source[:MAX_SOURCE]}" if note.source else ""
         held = ", its code is as it was" if note.about and not changed else ""
         document.item(f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}")
+        document.more(*([f"  {safe(other).upper()}"] if (other := other_owner(memory, note)) else ()))
         document.more(*([f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"] if changed else ()), *flag_content(flags_in(note), "this note"))
         document.more(*(f"  | {safe(line)}" for line in note.text.strip("\n").split("\n")))  # no line of a note can pass for ours
         document.more(*([f"  (and {len(one.alike)} alike)"] if one.alike else ()), *(why_content(one.why) if with_why else ()))
@@ -210,7 +218,7 @@ def recall_json(memory: Memory, query: str, found: RecallResponse, *, with_why: 
                 "distance": one.distance,
                 "changed": changes_json(changed),
                 "alike": list(one.alike),
-                **_trust_json(one.note, changed),
+                **_trust_json(memory, one.note, changed),
                 **({"why": why_json(one.why)} if with_why else {}),
             }
             for one, changed in ((one, memory.changed_code(one.note)) for one in found)
@@ -231,12 +239,15 @@ def nothing_found(memory: Memory, searched: int, *, stale: bool = False) -> str:
     return f"nothing {'stale ' if stale else ''}found; {of}"
 
 
-def _trust_json(note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any]:
+def _trust_json(memory: Memory, note: Note, changed: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Where a note is from, whether its code is as it was, and what in it reads like an instruction (Z11)."""
     from whence.text.injection import flags_json  # noqa: PLC0415  -- loaded with the memory
 
     state = "changed" if changed else "as it was" if note.about else None
-    return {"provenance": {"sort": "note", "source": note.source or None, "code": state}, **flags_json(flags_in(note))}
+    return {
+        "provenance": {"sort": "note", "source": note.source or None, "code": state, "ours": memory.is_ours(note)},
+        **flags_json(flags_in(note)),
+    }
 
 
 def flags_in(note: Note) -> list[Instruction]:

@@ -504,15 +504,14 @@ async def remember(workspace: CurrentWorkspace, given: RememberBody) -> NoteView
 
 
 def _save_note(given: RememberBody, memory: Memory, present: NotePresenter) -> NoteView | ConflictReply:
-    from whence.memory.note import GENERAL  # noqa: PLC0415  -- loaded with the memory
-    from whence.text.slugs import project_folder  # noqa: PLC0415  -- as above
+    from whence.memory.note import Note  # noqa: PLC0415  -- loaded with the memory
 
-    project = given.project if given.project is not None else memory.repository.name if memory.repository else ""
-    folder = project_folder(project) if project else GENERAL
+    project = given.project if given.project is not None else memory.whose.name if memory.repository else ""
     memory.index.refresh()  # somebody may have just saved one with this topic
-    same = memory.index.database.keys_with_topic(folder, given.topic) if given.topic and not given.replace else []
-    if same:
-        return _conflict(present, memory.get(same[0]), given.text, f"{same[0]} has this topic already", "edit it, or choose another topic")
+    new = memory.owned(Note(given.text, "", project=project, topic=given.topic or ""))
+    if not given.replace and (same := memory.replaceable(new)):
+        key, _ = same[0]
+        return _conflict(present, memory.get(key), given.text, f"{key} has this topic already", "edit it, or choose another topic")
     fields = given.model_dump(exclude={"root", "text", "project", "replace"}, exclude_none=True)
     return present.whole(memory.remember(given.text, project=project, **fields))
 
