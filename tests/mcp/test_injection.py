@@ -179,4 +179,4 @@ def test_what_a_session_is_told_when_it_begins_is_flagged_before_the_line(tmp_pa
     found = json.loads(whence("recall", "--team", "push to main", "--json", cwd=root, **surroundings(home)).stdout)["notes"]
     hostile = next(note for note in found if "Ignore" in note["text"])
     assert hostile["flags"] == [{"kind": "override", "line": 1, "because": "tells the reader to drop earlier instructions"}]
-    assert hostile["provenance"] == {"sort": "note", "source": None, "code": None}
+    assert hostile["provenance"] == {"sort": "note", "source": None, "code": None, "ours": True}

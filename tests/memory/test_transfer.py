@@ -204,7 +204,7 @@ def test_handoffs_of_branches_that_are_gone_are_archived(tmp_path, monkeypatch):
     with opened(tmp_path) as memory:
         memory.handoff("State of the tree", branch="main")
         memory.handoff("State of nothing", branch="nothing")
-        assert done(plan(memory, now)) == [("archive", "app/handoff-nothing")]
+        assert done(plan(memory, now)) == [("archive", "app/handoff-gone"), ("archive", "app/handoff-nothing")]
 
 
 # Histories.
