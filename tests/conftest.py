@@ -77,8 +77,10 @@ def own_data_dir(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPa
     """No test touches the user's indexes or settings."""
     if request.node.get_closest_marker("shared_data"):
         directory: Path = request.getfixturevalue("data")
-    else:  # mktemp lists all others to count them
-        directory = Path(tempfile.mkdtemp(prefix="data-", dir=tmp_path_factory.getbasetemp()))
+    else:  # not mktemp, and not beside the tests' folders: it lists all that is there to count them
+        place = tmp_path_factory.getbasetemp() / "data"
+        place.mkdir(exist_ok=True)
+        directory = Path(tempfile.mkdtemp(dir=place))
     monkeypatch.setenv("WHENCE_DATA_DIR", str(directory))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(directory / "config"))
     return directory

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 
 import pytest
 
+from campaigns import some
 from sample_trees import git, whence, write
 
 TREE = {
@@ -61,8 +63,11 @@ def shop(tmp_path_factory):
     return root
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
-@pytest.mark.parametrize("query", ["cart total", "total lang:py", "total -order", '"total(cart)"'])
+@pytest.mark.parametrize(
+    ("query", "options"),
+    some(itertools.product(["cart total", "total lang:py", "total -order", '"total(cart)"'], OPTIONS)),
+    ids=lambda value: value if isinstance(value, str) else " ".join(value),
+)
 def test_why_explains_exactly_the_answer_of_the_search_with_the_same_words_and_options(shop, query, options):
     found = json.loads(whence("search", query, *options, "--json", cwd=shop).stdout)["results"]
     for rank, result in enumerate(found, 1):

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from campaigns import some
 from context.mail_tree import FILES, names, place
 from sample_trees import write
 from small_cases import each
@@ -171,11 +172,11 @@ def test_a_word_that_is_nowhere_gets_an_answer_within_the_budget(index, profile)
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize(
     "task",
-    [
+    some([
         "wait between attempts " * 4_600, "wait_between()" * 7_200, "`wait_between` " * 6_800, "日本語" * 33_000, "ab." * 33_000, "x/" * 50_000 + "f.py",
         "A b " * 25_000, "wait\n" * 20_000, "```\nwait_between\n" * 6_000, "(" * 50_000 + "wait", "Wait::" * 16_000, "waitBetween" * 9_000,
         " ".join(f"word{number}" for number in range(12_000)),
-    ],
+    ]),
     ids=lambda task: task[:12],
 )  # fmt: skip
 def test_a_hundred_thousand_letters_are_answered_in_a_moment(index, task, profile):

@@ -8,7 +8,7 @@ import time
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from campaigns import examples
+from campaigns import examples, some
 from small_cases import each
 from whence.memory.retrieval import plan_query
 from whence.query.parser import PLAIN, clean_paste, parse_query
@@ -225,7 +225,7 @@ def test_any_text_gives_a_question_that_says_something_if_the_text_does(pieces):
     assert clean_paste(text) == found
 
 
-@each("piece", [*PIECES, "```a\n", "at ////", "you are a ", "<!-- x\n### Description\n", "word ", " ", "### User\nx\n"])
+@each("piece", some([*PIECES, "```a\n", "at ////", "you are a ", "<!-- x\n### Description\n", "word ", " ", "### User\nx\n"]))
 def test_time_grows_with_the_text_and_no_faster(piece):
     def spent(text: str) -> float:
         began = time.process_time()
