@@ -55,6 +55,16 @@ def test_only_the_files_that_crash_or_never_end_are_left_out_and_it_is_said_how_
     assert all(Path(batch.out).exists() for outcome, batch in found if outcome.stamp)
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says how long a process has computed")
+def test_a_worker_that_gets_no_time_from_the_machine_is_not_slow() -> None:
+    program = "import sys, time\ntime.sleep(1.5)\nprint('done', flush=True)\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE) as process:
+        lines = workers._Lines(process)
+        assert lines.next(1.0) == b"done"
+        assert lines.next(0.5) is None  # it computes now
+        process.kill()
+
+
 def test_a_small_build_falls_once_over_a_file_and_never_again(tmp_path: Path, own_data_dir: Path, bad_grammar: dict[str, str]) -> None:
     root = write(tmp_path / "tree", {f"good{ENDING}": GOOD.format(1), f"crash{ENDING}": BAD.format(CRASHES)})
     ask = "import sys, whence\nindex = whence.Index.open(sys.argv[1])\nprint(*(hit.path for hit in index.search('walrus falls')), index.last_refresh.read)"

@@ -243,6 +243,13 @@ class Snapshot:
         """The first file of each segment."""
         return [int(base) for base in self._file_base[:-1]]
 
+    def units_around(self, file: int, line: int) -> Array:
+        """The units of a file that contain a line, the innermost first."""
+        own = slice(int(self.unit_starts[file]), int(self.unit_starts[file + 1]))
+        first, last = self.column("units.first")[own].astype(np.int64), self.column("units.last")[own].astype(np.int64)
+        around = np.flatnonzero((first <= line) & (line <= last))
+        return own.start + around[np.argsort((last - first)[around], kind="stable")]
+
     def path(self, file: int) -> str:
         """The path of a file, relative to the root."""
         at = bisect_right(self.file_bases, file) - 1

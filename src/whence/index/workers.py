@@ -29,13 +29,15 @@ from whence.index.worker import Batch, BatchResult, result_from_json, run_batch,
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-#: Seconds for one file, and for each of its bytes: many times what a file takes (about a second for a million bytes).
+#: CPU seconds for one file, and for each of its bytes: many times what a file takes (about a second for a million bytes).
 FILE_SECONDS = 10.0
 FILE_SECONDS_PER_BYTE = 1e-5
 #: Seconds for starting the process, and for writing the segment at the end.
 START_SECONDS = END_SECONDS = 120.0
 #: Waiting is counted in steps of so many seconds, not by the clock: a program that was suspended for an hour is not slow.
 STEP_SECONDS = 0.5
+#: On a busy machine a worker may wait this many times longer than it is allowed to compute.
+WAITING = 10
 #: Signals with which somebody ends a process; the file is not at fault.
 _FROM_OUTSIDE = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _READ_BYTES = 65_536
@@ -182,9 +184,10 @@ def _allowed(batch: Batch, at: int) -> float:
 
 
 class _Lines:
-    """The lines that a process writes, each waited for no longer than is allowed."""
+    """The lines that a process writes, with a limit on the CPU time for each."""
 
     def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._pid = process.pid
         self._handle = cast("IO[bytes]", process.stdout).fileno()
         self._poll = select.poll()
         self._poll.register(self._handle, select.POLLIN | select.POLLHUP)
@@ -192,11 +195,13 @@ class _Lines:
 
     def next(self, seconds: float) -> bytes | None:
         """The next line; empty when there will be none, None when it does not come in time."""
-        steps = 0
+        waited, began = 0.0, _cpu_seconds(self._pid)
         while b"\n" not in self._kept:
             if not self._poll.poll(STEP_SECONDS * 1_000):
-                steps += 1
-                if steps * STEP_SECONDS >= seconds:
+                waited += STEP_SECONDS
+                now = _cpu_seconds(self._pid)
+                spent = waited if began is None or now is None else now - began
+                if spent >= seconds or waited >= seconds * WAITING:
                     return None
                 continue
             read = os.read(self._handle, _READ_BYTES)
@@ -205,6 +210,15 @@ class _Lines:
             self._kept += read
         line, _, self._kept = self._kept.partition(b"\n")
         return line
+
+
+def _cpu_seconds(pid: int) -> float | None:
+    """The CPU time that a process has used; None where the system does not say it."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _fallen(process: subprocess.Popen[bytes], at: int) -> Exception:

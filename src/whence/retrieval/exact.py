@@ -310,10 +310,8 @@ def _likely_lines(text: str, words: Iterable[str], weights: Mapping[str, float])
 
 def _unit_at(snapshot: Snapshot, file: int, line: int) -> int:
     """The innermost unit around a line, else the one before it."""
-    a, b = int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1])
-    first, last = snapshot.column("units.first")[a:b].astype(np.int64), snapshot.column("units.last")[a:b].astype(np.int64)
-    around = np.flatnonzero((first <= line) & (line <= last))
-    if len(around):
-        return a + int(around[np.argmin((last - first)[around])])
-    before = np.flatnonzero(first <= line)
-    return a + (int(before[-1]) if len(before) else 0)
+    if len(around := snapshot.units_around(file, line)):
+        return int(around[0])
+    start = int(snapshot.unit_starts[file])
+    before = np.flatnonzero(snapshot.column("units.first")[start : int(snapshot.unit_starts[file + 1])] <= line)
+    return start + (int(before[-1]) if len(before) else 0)

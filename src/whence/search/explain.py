@@ -59,13 +59,9 @@ def _check_line(snapshot: Snapshot, files: list[int], wanted: str, line: int) ->
 
 
 def _units_at(snapshot: Snapshot, file: int, line: int) -> Array:
-    a, b = int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1])
-    rows = np.arange(a, b)
-    if not line:
-        return rows
-    first, last = snapshot.column("units.first")[a:b].astype(np.int64), snapshot.column("units.last")[a:b].astype(np.int64)
-    holds = np.flatnonzero((first <= line) & (line <= last))
-    return rows[holds[[np.argmin((last - first)[holds])]]] if len(holds) else rows  # the innermost that holds it
+    """The innermost unit around a line; all units of the file where there is none, or no line."""
+    around = snapshot.units_around(file, line)
+    return around[:1] if len(around) else np.arange(snapshot.unit_starts[file], snapshot.unit_starts[file + 1])
 
 
 def _symbols(snapshot: Snapshot, target: str) -> Array:

@@ -23,7 +23,7 @@ from whence.ranking.ledger import Ledger, score, trace_ranking
 from whence.ranking.pool import DENSE, INCLUDED, CandidatePool, FileHit, break_ties, collapse, union
 from whence.retrieval import lexical
 from whence.retrieval.dense import DenseMatches, dense_matches
-from whence.retrieval.exact import find_exact
+from whence.retrieval.exact import ExactMatches, find_exact
 from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.filters import (
     Restriction,
@@ -88,6 +88,18 @@ class SearchScope:
     files: Array
     units: Array | None = None
     every_word: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieval:
+    """What retrievers know of a query, however many candidates are fetched."""
+
+    scope: SearchScope
+    statistics: TermStatistics
+    path_match: PathMatch
+    commits: CommitMatches
+    dense: DenseMatches | None
+    exact: ExactMatches | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,8 +233,9 @@ def with_units(found: list[RankedFile], profile: Profile, allowed: Array | None)
 def _enough(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> RankedPool:
     """Rank ever more candidates until k files are found or there are no more."""
     count = max(run.pool, run.request.k * run.pool_per_result)
+    retrieval = _retrieval(run, plan, scope)
     while True:
-        ranked = rank(run, plan, scope, count)
+        ranked = rank(run, retrieval, count)
         if len(ranked.hits) >= run.request.k or count >= run.snapshot.units:
             return ranked
         count *= DEEPER
@@ -232,7 +245,7 @@ def ranked_with(query: str, run: SearchRun, units: Array | None = None) -> Ranke
     """The pool of a query that holds at least one of some units: as it was searched when they were found, else with them."""
     scope, plan = _scope(run), _plan(query, run)
     if units is None:
-        return rank(run, plan, scope, max(run.pool, run.request.k * run.pool_per_result))
+        return rank(run, _retrieval(run, plan, scope), max(run.pool, run.request.k * run.pool_per_result))
     if run.request.pattern is not None:
         scope, _ = _with_pattern(run, run.request.pattern, scope, {})
     allowed = units[scope.files[run.snapshot.file_of_unit[units]]]
@@ -320,19 +333,27 @@ def _first_of_each_file(snapshot: Snapshot, units: Array) -> dict[int, int]:
     return found
 
 
-def rank(run: SearchRun, plan: QueryPlan, scope: SearchScope, count: int) -> RankedPool:
-    """Retrieve about `count` candidates, score them, and collapse them by file."""
-    snapshot = run.snapshot
-    statistics = TermStatistics(snapshot, plan, run.profile, run.weights)
-    path_match = PathMatch(statistics)
+def _retrieval(run: SearchRun, plan: QueryPlan, scope: SearchScope) -> Retrieval:
+    statistics = TermStatistics(run.snapshot, plan, run.profile, run.weights)
     scope = _with_every_word(statistics, scope, run.restriction.optional if run.restriction is not None else frozenset())
-    dense = dense_matches(snapshot, run.encoder, plan.text)
-    commits = CommitMatches(snapshot, plan)
+    by_text = "exact" in run.profile.signals and run.request.strategy != "vector"
+    return Retrieval(
+        scope,
+        statistics,
+        PathMatch(statistics),
+        CommitMatches(run.snapshot, plan),
+        dense_matches(run.snapshot, run.encoder, plan.text),
+        find_exact(statistics, scope.files, run.reader.read_text) if by_text else None,
+    )
+
+
+def rank(run: SearchRun, retrieval: Retrieval, count: int) -> RankedPool:
+    """Retrieve about `count` candidates, score them, and collapse them by file."""
+    snapshot, scope, statistics = run.snapshot, retrieval.scope, retrieval.statistics
+    path_match, commits, dense, exact = retrieval.path_match, retrieval.commits, retrieval.dense, retrieval.exact
     found = _candidates(statistics, path_match, commits, scope, count) if run.request.strategy != "vector" else {}
     if dense is not None and run.request.strategy != "lexical":
         found[DENSE] = _by_meaning(run, dense, statistics, _unit_mask(snapshot, scope), count)
-    by_text = "exact" in run.profile.signals and run.request.strategy != "vector"
-    exact = find_exact(statistics, scope.files, run.reader.read_text) if by_text else None
     if exact is not None:
         found["exact"] = exact.candidates(_unit_mask(snapshot, scope))
     if run.request.max_distance is not None:
