@@ -269,8 +269,7 @@ def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:
             if not click.confirm(f"forget {named} and all that was there before? It cannot be had back", err=True):
                 click.echo("nothing was forgotten", err=True)
                 return NOTHING_FOUND
-        for key in found:
-            memory.forget(key)
+        memory.forget_all(found)
     return _say("forgotten", found, options)
 
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
 FORMAT = 6
+#: A word that was forgotten is this and its id; no word begins so.
+BLANK = "\x1f"
 
 #: Each table: its columns, all of them part of the row's checksum, and the end of its definition.
 _TABLES = {
@@ -140,7 +142,8 @@ class NoteDatabase(Database):
 
     def __init__(self, path: Path) -> None:
         self.was_damaged = False
-        self._ids: dict[str, int] = {}  # of words; an assigned id never changes
+        self._ids: dict[str, int] = {}  # of words; an assigned id changes only when its word is forgotten
+        self._state = -1  # of the database when they were read
         try:
             make_private_folder(path.parent)  # notes are private
             super().__init__(path, _SCHEMA)
@@ -206,6 +209,8 @@ class NoteDatabase(Database):
     def put(self, rows: Sequence[NoteRow], removed: Iterable[str], folders: Mapping[str, int], analyze: AnalyzeWord) -> None:
         """Add or replace notes, remove others, and record the mtime of folders (negative: forget the folder)."""
         with self.transaction() as db:
+            if (state := self.changes()) != self._state:  # another process may have forgotten words
+                self._ids, self._state = {}, state
             dropped = [(_encode(key),) for key in (*removed, *(row.note.key for row in rows))]
             db.executemany("DELETE FROM notes WHERE key = ?", dropped)
             for row in rows:
@@ -295,6 +300,26 @@ class NoteDatabase(Database):
         pairs = [(_encode(root), _encode(path)) for path in paths for root in roots]
         found = [sorted(self.rows(_ABOUT_FILE, pair)) for pair in pairs]
         return [(_decode(key), _decode(code)) for some in found for key, code in some]
+
+    # Forgetting.
+    def times_forgotten(self) -> int:
+        """A number that grows whenever words are forgotten."""
+        found = self.rows("SELECT value FROM meta WHERE key = 'forgotten'")
+        return int(found[0][0]) if found else 0
+
+    def forget_words(self, words: Sequence[int]) -> None:
+        """Blank some words, and the stems that no other word has. Their ids stay: they count the rows."""
+        with self.transaction() as db:
+            values = [(f"{BLANK}{number}", number) for number in words]
+            db.executemany("UPDATE words SET word = ?, stem = 0, row = -1 WHERE id = ?", values)
+            db.execute("UPDATE stems SET stem = ? || id WHERE id NOT IN (SELECT stem FROM words)", (BLANK,))
+            db.execute("INSERT OR REPLACE INTO meta VALUES ('forgotten', ?)", (str(self.times_forgotten() + 1),))
+        self._ids = {}
+
+    def compact(self) -> None:
+        """Write the whole database anew, and empty its log: deleted rows leave bytes in both."""
+        self.rows("VACUUM")
+        self.checkpoint()
 
     # The array file that holds most notes.
     def array_file(self) -> tuple[str, Stamp] | None:

@@ -150,6 +150,7 @@ class NoteIndex:
         self._tail: list[Any] = []  # newer rows of the database
         self._reader: NoteReader | None = None
         self._reader_state = (-1, -1)
+        self._forgotten = self.database.times_forgotten()
         self._writes = 0  # our own, which `database.changes` does not count
         self._scanned_at, self._scan_seconds = -1e18, 0.0
         self._verified = 0.0  # when everything was last compared with its checksums
@@ -257,6 +258,24 @@ class NoteIndex:
         note = self._store.read_or_explain(key)
         return replace(note, text=redact_secrets(note.text)) if note is not None and known[3] else note
 
+    def purge(self) -> None:
+        """Leave no byte of deleted notes: words that no note has, their rows, the array file, the log, indexes of other settings."""
+        self.refresh()
+        words = [np.frombuffer(row[0], np.int32) for row in self.database.rows("SELECT words FROM notes")]
+        used = set(np.unique(np.concatenate([np.empty(0, np.int32), *words])).tolist())
+        known = self.database.rows("SELECT id FROM words WHERE row >= 0 OR stem > 0")
+        self.database.forget_words([number for (number,) in known if number not in used])
+        self._vocabulary, self._tail = NoteVocabulary(self.database), []
+        if self.database.array_file() is not None:
+            self._write_base(np.array(self.database.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1))
+        self._reader = None
+        self.database.compact()
+        arrays = self.database.array_file()
+        keep = (self.database.path.name, *(arrays[:1] if arrays else ()))
+        for other in self._directory.glob("notes-*"):
+            if not other.name.startswith(keep):
+                other.unlink(missing_ok=True)
+
     # The notes as arrays.
     def open_reader(self) -> NoteReader:
         """All notes as they are in the database now; writes the array file if too many are not in it."""
@@ -266,6 +285,8 @@ class NoteIndex:
         return self._reader
 
     def _read(self) -> NoteReader:
+        if (forgotten := self.database.times_forgotten()) != self._forgotten:
+            self._vocabulary, self._forgotten = NoteVocabulary(self.database), forgotten
         base = self._open_base()
         last = int(base.arrays["ids"].max(initial=0)) if base else 0
         ids = np.array(self.database.rows("SELECT id FROM notes ORDER BY id"), np.int64).reshape(-1)

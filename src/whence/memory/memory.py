@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from whence.ranking.rerank import Reranker
     from whence.storage.arrayfile import Array
 
+#: When a note is forgotten, an incomplete file of this age has no writer any more.
+PARTIAL_SECONDS = 60.0
 #: Aliases, because the class has a method `list`.
 Notes = list[Note]
 StaleNotes = list[tuple[Note, str]]
@@ -262,11 +264,19 @@ class Memory:
 
     def forget(self, key: str) -> Note:
         """Delete a note with its history, even if its file was deleted by hand and only the history is left."""
-        note = self.get(key, gone=True)
-        folders = self.store.folders()
-        if self.store.remove(note.key):
-            self.index.record_removal(note.key, folders)
-        return note
+        return self.forget_all([key])[0]
+
+    def forget_all(self, keys: Iterable[str]) -> Notes:
+        """Delete notes with their histories, also under names they had before, and every byte the index has of them."""
+        notes = [self.get(key, gone=True) for key in keys]
+        for note in notes:
+            for name in (note.key, *self.store.former_names(note)):
+                folders = self.store.folders()
+                if self.store.remove(name):
+                    self.index.record_removal(name, folders)
+        self.store.sweep(PARTIAL_SECONDS, time.time())
+        self.index.purge()
+        return notes
 
     def put(self, note: Note, *, redact: bool = False) -> Note:
         """Check and store a complete note."""

@@ -143,6 +143,16 @@ class NoteStore:
                 remove_if_empty(path.parent)
         return True
 
+    def former_names(self, note: Note) -> list[str]:
+        """The keys under which a note's earlier versions are left: its file was moved or renamed by hand."""
+        found = []
+        for history in sorted(self._root.glob(f"*/{HISTORY}/*")):
+            key = f"{history.parent.parent.name}/{history.name}"
+            versions = [] if (self._root / f"{key}{SUFFIX}").exists() or history.is_symlink() else self.history(key)
+            if any(one.text == note.text or (one.created and one.created == note.created and one.owner == note.owner) for one in versions):
+                found.append(key)
+        return found
+
     def version_counts(self, keys: Iterable[str]) -> dict[str, int]:
         """How many earlier versions notes have; those without any are left out."""
         histories: dict[str, set[str]] = {}
