@@ -328,6 +328,30 @@ def _recalls(corpus: Path, *, learn: bool, ablate: bool, variants: bool) -> dict
 
 
 @bench.command()
+@click.argument("model")
+@click.option("--search", metavar="DIR", help="The search benchmark; files are read again here, though not by default.")
+@click.option("--context", metavar="DIR", help="The context benchmark.")
+@click.option("--memory", metavar="PATH", help="The memory benchmark.")
+@click.option("--history", metavar="DIR", help="Repositories with history: the functions that commits changed.")
+@into_files()
+def rerank(model: str, files: Files, **places: str | None) -> int:
+    """What a second look by MODEL (onnx:DIRECTORY) gains, and what it costs.
+
+    Every question is asked without it, with it when most texts are new (cold),
+    and once more (warm).
+    """
+    from whence_bench import rerank as benchmark  # noqa: PLC0415
+
+    named = benchmark.benchmarks({name: place for name, place in places.items() if place})
+    if not named:
+        raise UsageError("there is nothing to measure", hint="give --search, --context, --memory or --history")
+    found = {name: benchmark.compare(measure, ask, model) for name, (measure, ask) in named.items()}
+    print_text(f"{benchmark.as_text(found)}\n")
+    files.write({"benchmark": "rerank", "model": model, "parts": {name: one.as_json() for name, one in found.items()}})
+    return 0
+
+
+@bench.command()
 @click.option("--tree", metavar="DIR", type=click.Path(exists=True, file_okay=False), help="Make the trees from this source.")
 @click.option("--large", is_flag=True, help="Also a tree of 500,000 units: takes minutes and a gigabyte.")
 @click.option("--semble", metavar="PATH", help="The semble command to compare with (default: the one on the path).")

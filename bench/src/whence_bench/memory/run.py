@@ -119,7 +119,7 @@ def run(
         raise UsageError("learning without a conversation needs at least two", hint="give a corpus of several conversations")
     done = Run({name: [] for name in ways}, names=learning.learnable())
     with TemporaryDirectory(prefix="whence-bench-") as temporary:
-        for number, one in enumerate(_stored(conversations, Path(temporary), writing)):
+        for number, one in enumerate(stored(conversations, Path(temporary), writing, Path(temporary) / "data")):
             progress(number, len(conversations))
             for name, way in ways.items():
                 done.answered[name] += ask(one, way)
@@ -129,19 +129,21 @@ def run(
     return _learned(done) if learn else done
 
 
-def _stored(conversations: Sequence[Conversation], place: Path, writing: Writing) -> Iterator[Stored]:
-    """Every conversation in a store of its own, or all of them in one."""
+def stored(
+    conversations: Sequence[Conversation], place: Path, writing: Writing, data: Path, settings: Mapping[str, Any] | None = None
+) -> Iterator[Stored]:
+    """Every conversation in a store of its own, or all of them in one; `settings` differ from the defaults."""
     stores = [list(conversations)] if writing.together else [[one] for one in conversations]
     for number, together in enumerate(stores):
-        with _opened(place / f"notes-{number}", place / "data") as memory:
+        with _opened(place / f"notes-{number}", data, settings or {}) as memory:
             written = [(one, _write(memory, one, writing)) for one in together]
             for one, keys in written:
                 yield Stored(one, memory, keys)
 
 
 @contextmanager
-def _opened(notes: Path, data: Path) -> Iterator[Memory]:
-    with Memory.open(notes, data_dir=data, settings=default_settings()) as memory:
+def _opened(notes: Path, data: Path, settings: Mapping[str, Any]) -> Iterator[Memory]:
+    with Memory.open(notes, data_dir=data, settings={**default_settings(), **settings}) as memory:
         yield memory
 
 
