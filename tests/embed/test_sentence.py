@@ -96,7 +96,7 @@ def test_a_damaged_file_is_named_in_one_line(tmp_path: Path, name: str):
 def test_nothing_is_downloaded_without_being_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
-    with pytest.raises(ModelUnavailable, match="give the directory") as refused:
+    with pytest.raises(ModelUnavailable, match="whence model get") as refused:
         SentenceEncoder("gte-small")
     assert "not on this machine" in str(refused.value)
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from hashlib import sha1
+from hashlib import sha1, sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
@@ -230,7 +230,7 @@ class _Hub(SimpleHTTPRequestHandler):
         if "tree" in parts:
             self._say([{"type": "file", "path": name, "size": sizes[name], "oid": self._oid(folder / name)} for name in names])
         else:
-            self._say({"id": "/".join(parts[2:4]), "sha": self.commit, "siblings": [{"rfilename": name} for name in names]})
+            self._say({"id": "/".join(parts[2:4]), "sha": self.commit, "siblings": [self._facts(folder / name) for name in names]})
 
     def translate_path(self, path: str) -> str:
         return super().translate_path(path.replace(f"/resolve/{self.commit}", "").replace("/resolve/main", ""))
@@ -244,6 +244,16 @@ class _Hub(SimpleHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Nothing is printed."""
+
+    @staticmethod
+    def _facts(path: Path) -> dict[str, object]:
+        """What the hub says of a file: of a network its checksum, too."""
+        size = path.stat().st_size
+        if path.suffix != ".onnx":
+            return {"rfilename": path.name, "size": size}
+        lie = (path.parent / "WRONG").is_file()
+        checksum = sha256(b"another" if lie else path.read_bytes()).hexdigest()
+        return {"rfilename": path.name, "size": size, "lfs": {"sha256": checksum, "size": size, "pointerSize": 1}}
 
     @staticmethod
     def _oid(path: Path) -> str:

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Container, Iterator, Sequence
-from contextlib import contextmanager
-from hashlib import blake2b
+from contextlib import contextmanager, nullcontext
+from hashlib import blake2b, sha256
 from pathlib import Path
 from threading import Thread
-from typing import Any
+from typing import Any, BinaryIO
 
 from whence.core.errors import ModelUnavailable
 
@@ -31,7 +31,9 @@ _SAMPLES, _SAMPLE = 128, 16 << 10
 _LONGEST_REASON = 160
 
 
-def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = (), *, download: bool = True) -> Path:
+def local_directory(
+    model: str, needed: Sequence[Needed], also: Sequence[str] = (), *, download: bool = True, progress: bool = False
+) -> Path:
     """The directory of a model, at will downloaded if it is not on this machine; `also` names files it may have besides."""
     directory = Path(model).expanduser()
     if directory.is_dir():
@@ -43,8 +45,8 @@ def local_directory(model: str, needed: Sequence[Needed], also: Sequence[str] = 
     if found := _earlier_download(hub, model, needed, also):
         return found
     if not download:
-        raise ModelUnavailable(f"model {model}: not on this machine", hint="give the directory of a model")
-    return _downloaded(hub, model, needed, also)
+        raise ModelUnavailable(f"model {model}: not on this machine", hint=f"whence model get {model}, or give the directory of a model")
+    return _downloaded(hub, model, needed, also, progress=progress)
 
 
 def import_library(name: str, model: str, hint: str) -> Any:
@@ -129,13 +131,58 @@ def _earlier_download(hub: Any, model: str, needed: Sequence[Needed], also: Sequ
     return directory
 
 
-def _downloaded(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str]) -> Path:
+def check_download(model: str, directory: Path) -> None:
+    """Compare the large files of a download with the checksums that the hub states; those that differ are removed."""
+    if not _HUB_ID.fullmatch(model) or Path(model).is_dir():
+        return
+    hub = import_library("huggingface_hub", model, "pip install huggingface_hub")
+    wrong = []
+    for file in _answer(hub, model).siblings or ():
+        path = directory / file.rfilename
+        if file.lfs is not None and path.is_file():
+            with path.open("rb") as content:
+                if file_digest(content) != file.lfs.sha256:
+                    wrong.append(file.rfilename)
+                    path.resolve().unlink()
+                    path.unlink(missing_ok=True)
+    if wrong:
+        raise ModelUnavailable(f"model {model}: {', '.join(wrong)} did not arrive as it was sent; removed", hint="get it again")
+
+
+def file_digest(content: BinaryIO) -> str:
+    """The SHA-256 of a file."""
+    digest = sha256()
+    while piece := content.read(1 << 20):
+        digest.update(piece)
+    return digest.hexdigest()
+
+
+def folder_size(directory: Path) -> int:
+    """The bytes of a model's files."""
+    return sum(path.stat().st_size for path in directory.rglob("*") if path.is_file())
+
+
+def remove_download(model: str) -> int:
+    """Remove all downloads of a model; how many bytes that frees."""
+    hub = import_library("huggingface_hub", model, "pip install huggingface_hub")
+    with model_errors(model, "the cache of downloads"):
+        try:
+            cache = hub.scan_cache_dir()
+        except hub.CacheNotFound:
+            return 0
+        commits = [one.commit_hash for repository in cache.repos if repository.repo_id == model for one in repository.revisions]
+        plan = cache.delete_revisions(*commits)
+        plan.execute()
+    return int(plan.expected_freed_size)
+
+
+def _downloaded(hub: Any, model: str, needed: Sequence[Needed], also: Sequence[str], *, progress: bool = False) -> Path:
     listed = {file.rfilename for file in _answer(hub, model).siblings or ()}
     chosen = choose_files(model, listed, needed)
     # What is needed comes last: where it is, a download was not cut off before the rest.
     steps = list(also), _with_parts(chosen)
     try:
-        with _no_progress_bars(hub):
+        with nullcontext() if progress else _no_progress_bars(hub):
             directory = [hub.snapshot_download(model, allow_patterns=step, etag_timeout=TIMEOUT_SECONDS) for step in steps][-1]
     except Exception as error:
         raise ModelUnavailable(f"model {model}: the download failed: {_one_line(error)}", hint="try again") from error
@@ -147,7 +194,7 @@ def _answer(hub: Any, model: str) -> Any:
     """What the hub knows of a model; one question, and a few seconds to answer it."""
     errors = importlib.import_module("huggingface_hub.errors")
     try:
-        return _in_time(lambda: hub.HfApi().model_info(model, timeout=TIMEOUT_SECONDS))
+        return _in_time(lambda: hub.HfApi().model_info(model, timeout=TIMEOUT_SECONDS, files_metadata=True))
     except errors.GatedRepoError as error:
         raise ModelUnavailable(f"model {model}: its owner asks for a login", hint="hf auth login") from error
     except errors.RepositoryNotFoundError as error:

@@ -17,7 +17,7 @@ import numpy as np
 
 from whence.core.errors import ModelUnavailable
 from whence.embed.encoder import Array, UnitText, Vectors, unit_length
-from whence.embed.hub import fingerprint_of, local_directory, model_errors
+from whence.embed.hub import check_download, fingerprint_of, local_directory, model_errors
 from whence.embed.network import TOKENIZER, TokenNetwork, Tokens, text_of
 from whence.text.tables import content_lines
 
@@ -56,6 +56,21 @@ def known_models() -> Mapping[str, KnownModel]:
 def hub_id_of(model: str) -> str:
     """Where a model is published that is named as in the table; any other name as it is."""
     return known_models()[model].hub_id if model in known_models() and not Path(model).is_dir() else model
+
+
+def find_model(model: str) -> Path | None:
+    """The directory of a model that is on this machine."""
+    try:
+        return local_directory(hub_id_of(model), (TOKENIZER, WEIGHTS), CONFIGURATION, download=False)
+    except ModelUnavailable:
+        return None
+
+
+def download_model(model: str) -> Path:
+    """The directory of a model after a download, its files compared with their checksums."""
+    directory = local_directory(hub_id_of(model), (TOKENIZER, WEIGHTS), CONFIGURATION, progress=True)
+    check_download(hub_id_of(model), directory)
+    return directory
 
 
 @dataclass(frozen=True, slots=True)
