@@ -17,6 +17,7 @@ from small_cases import each
 from whence.app.index import Index
 from whence.cli.main import main
 from whence_bench import fetch
+from whence_bench.context import changes
 from whence_bench.fetch import History
 from whence_bench.search import history
 from whence_bench.search.history import Question, cleaned, each_question, questions
@@ -438,6 +439,45 @@ def test_an_unknown_repository_is_refused_and_the_known_ones_are_named(corpus: P
 def test_a_folder_that_is_not_there_is_refused_with_a_hint(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     assert bench(tmp_path / "nowhere") == 2
     assert "bench fetch history" in capsys.readouterr().err
+
+
+# From a message to functions.
+@pytest.fixture(scope="module")
+def mended(tmp_path_factory: pytest.TempPathFactory) -> History:
+    """A commit that mends one function, one that mends two, one that adds another, and one that mends what is new."""
+    project = Project(tmp_path_factory.mktemp("mended") / "project")
+    reader = "def read(text):\n    line = text\n    return line\n"
+    project.commit("The first version of the library", {**FIRST, "lib/reader.py": reader})
+    project.commit("Lines that end with a blank are clean now", {"lib/reader.py": reader.replace("return line", "return line.strip()")})
+    fixed = reader.replace("= text", "= str(text)").replace("return line", "return line.strip()")
+    network = FIRST["lib/network.py"].replace("return host", "return str(host)")
+    project.commit(
+        "Bytes can be read and hosts be bytes",
+        {"lib/reader.py": fixed, "lib/network.py": network},
+    )
+    project.commit("Add a way to close every socket again", {"lib/network.py": f"{network}\n\ndef close(socket):\n    return 1\n"})
+    project.commit("Closing twice does no harm to a socket", {"lib/network.py": f"{network}\n\ndef close(socket):\n    return 2\n"})
+    return History("mended", project.folder)
+
+
+def test_wanted_are_the_innermost_functions_that_were_there_before_the_first_commit_asked(mended: History):
+    found = {}
+    for question, index, rows in changes.asked_functions(mended, 20):
+        found[question.text] = [index.snapshot.symbols.written_name(row) for row in rows]
+        assert "strip" not in (index.root / "lib/reader.py").read_text()
+    assert found == {
+        "Lines that end with a blank are clean now": ["read"],
+        "Bytes can be read and hosts be bytes": ["open_socket", "read"],
+    }
+
+
+def test_the_functions_of_commits_are_ranked_and_counted(mended: History, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    out = tmp_path / "out.json"
+    assert main(["bench", "history", "--symbols", "--corpus", str(mended.path.parent), "--json", str(out)]) == 0
+    told = json.loads(out.read_text())
+    assert len(told["questions"]) == 2
+    assert told["accuracy"]["functions"]["20"] == 1.0
+    assert "functions in 5" in capsys.readouterr().out
 
 
 # Fetching.

@@ -106,7 +106,7 @@ def rank_symbols(task: str, run: ContextRun) -> RankedSymbols:
         pool = _with_neighbours(pool, score(pool, run.first.signals).scores(), allowed, run.include)
     else:
         pool = _with_included(pool, run.include)
-    return rank_pool(pool, run)
+    return rank_pool(pool, run, by_file=plan.problem == 1)  # what was changed is one of several functions of that name
 
 
 def first_look(task: str, run: ContextRun) -> RankedSymbols:

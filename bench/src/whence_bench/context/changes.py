@@ -1,7 +1,7 @@
 """`whence bench history --symbols`: from the message of a commit to the functions it changed.
 
-Asked of the tree before the commit, as `whence bench history` asks for files. Wanted are the innermost functions whose lines
-the commit changes, of commits that change one to three.
+Wanted are the innermost functions whose lines a commit changes, of commits that change one to three. Each repository is indexed
+once, as it was before the first of its commits that are asked about: an index for each would take a hundred times as long.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,25 +19,34 @@ from whence.app.index import Index
 from whence.context.changes import innermost
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Weight
-from whence.core.types import CALLABLES
+from whence.core.types import CALLABLES, Unit
+from whence.index.segment import name_hash
+from whence.parse.languages import language_of
+from whence.parse.units import parse
 from whence.ranking.pool import INCLUDED
 from whence.retrieval.lexical import FieldWeights
 from whence.storage.arrayfile import Array
 from whence_bench import report
 from whence_bench.context.learning import LONG, SOFT, Case, left_out_of
-from whence_bench.fetch import History, plain_git
-from whence_bench.search import history
-from whence_bench.search.history import Question, each_question
+from whence_bench.fetch import GitError, History, plain_git
+from whence_bench.search.history import Question, Tree, newest_questions
+from whence_bench.search.run import default_settings
 
 REACHES = (1, 5, 10, 20)
 MAX_FUNCTIONS = 3
-#: Questions drawn for each that is kept: many commits change no function, or too many.
-DRAWN = 4
+#: Of the commits of a repository, so many in four are long texts, as issues are: at least so many words.
+LONG_SHARE, LONG_TEXT = 0.8, 40
+#: Commits looked at for each that is kept: many change no function, or too many.
+TRIED = 6
 #: Candidates that are kept to learn from, the best. Wanted ones below them are not: kept all the same, they would teach that
 #: what ranks low is wanted.
-RIVALS = 800
+RIVALS = 300
+#: More of a file's head than any language needs to be known by.
+HEAD_BYTES = 4_000
 
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? ")
+
+Span = tuple[int, int]  # the first and the last of some lines
 
 Progress = Callable[[int, int], None]
 
@@ -53,25 +63,88 @@ class SymbolQuestion:
     files: tuple[int, ...]
 
 
-def changed_spans(repository: Path, question: Question, path: str) -> list[tuple[int, int]]:
-    """The lines of the parent's file that a commit changes; an insertion counts as the two lines around it."""
-    options = ("diff", "--no-ext-diff", "--no-textconv", "-U0", question.parent, question.commit, "--", path)
-    spans = []
-    for first, count in _HUNK.findall(plain_git(*options, cwd=repository)):
-        start, lines = int(first), int(count or 1)
-        spans.append((start, start + lines - 1) if lines else (start, start + 1))
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit and the functions that it changed, by path and qualified name."""
+
+    question: Question
+    wanted: tuple[tuple[str, str], ...]
+
+
+def changed_spans(repository: Path, question: Question) -> dict[str, list[Span]]:
+    """The lines of each of the parent's files that a commit changes; an insertion is as if between two lines: from the next to the last."""
+    options = ("diff", "--no-ext-diff", "--no-textconv", "--no-renames", "-U0", question.parent, question.commit, "--", *question.wanted)
+    spans: dict[str, list[Span]] = {path: [] for path in question.wanted}
+    inside: list[Span] = []
+    for line in plain_git(*options, cwd=repository).split("\n"):
+        if line.startswith("--- a/"):
+            inside = spans.setdefault(line.removeprefix("--- a/").rstrip("\t"), [])
+        elif found := _HUNK.match(line):
+            start, lines = int(found[1]), int(found[2] or 1)
+            inside.append((start, start + lines - 1) if lines else (start + 1, start))
     return spans
 
 
-def changed_functions(index: Index, path: str, spans: Sequence[tuple[int, int]]) -> set[int]:
-    """The innermost functions of a file that hold changed lines."""
+def changed_functions(units: Sequence[Unit], spans: Sequence[Span]) -> set[str]:
+    """The qualified names of the innermost functions of a file that hold changed lines, or both lines around an insertion."""
+    functions = [one for one in units if one.kind in CALLABLES]
+    places = [(one.first_line, one.last_line) for one in functions]
+    found: set[int] = set()
+    for low, high in spans:
+        found |= (
+            set(innermost(places, range(low, high + 1))) if low <= high else set(innermost(places, [low])) & set(innermost(places, [high]))
+        )
+    return {functions[at].qualified_name for at in found}
+
+
+def newest_changes(repository: History, count: int) -> list[Change]:
+    """So many of the newest commits that change one to three functions, long texts and short ones in their shares."""
+    left = {True: round(count * LONG_SHARE), False: count - round(count * LONG_SHARE)}
+    found: list[Change] = []
+    for question in newest_questions(repository)[: count * TRIED]:
+        is_long = len(question.text.split()) >= LONG_TEXT
+        if left[is_long] and (wanted := _wanted(repository.path, question)):
+            found.append(Change(question, wanted))
+            left[is_long] -= 1
+    return found
+
+
+def _wanted(repository: Path, question: Question) -> tuple[tuple[str, str], ...]:
+    """The functions that a commit changed; none if they are too many, or if an object is missing."""
+    found: list[tuple[str, str]] = []
+    try:
+        for path, spans in changed_spans(repository, question).items():
+            source = plain_git("show", f"{question.parent}:{path}", cwd=repository).encode()
+            units = parse(source, language_of(path, source[:HEAD_BYTES]).name).units
+            found += [(path, name) for name in sorted(changed_functions(units, spans))]
+    except GitError:
+        return ()
+    return tuple(found) if len(found) <= MAX_FUNCTIONS else ()
+
+
+def asked_functions(repository: History, count: int) -> Iterator[tuple[Question, Index, list[int]]]:
+    """Some of the newest commits, each with an index of the tree before the first of them and the functions of it that were changed."""
+    changes = newest_changes(repository, count)
+    if not changes:
+        return
+    before = min(one.question.time for one in changes) - 1
+    base = plain_git("rev-list", "-1", "--first-parent", f"--before={before}", repository.revision, cwd=repository.path).strip()
+    with TemporaryDirectory(prefix="whence-bench-") as temporary:
+        tree = Tree(repository, Path(temporary) / "tree")
+        tree.fill(base)
+        with Index.open(tree.folder, data_dir=Path(temporary) / "data", settings=default_settings()) as index:
+            for one in changes:
+                found = [row for wanted in one.wanted if (row := _row(index, *wanted)) is not None]
+                if len(found) == len(one.wanted):
+                    yield one.question, index, found
+
+
+def _row(index: Index, path: str, name: str) -> int | None:
+    """The function of a path and a qualified name."""
     snapshot = index.snapshot
-    file = snapshot.symbols.file_row[path]
-    rows = range(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1]))
-    first, last = snapshot.column("units.first"), snapshot.column("units.last")
-    functions = [row for row in rows if snapshot.kind(row) in CALLABLES]
-    lines = (line for low, high in spans for line in range(low, high + 1))
-    return {functions[at] for at in innermost([(int(first[row]), int(last[row])) for row in functions], lines)}
+    file = snapshot.symbols.file_row.get(path)
+    rows = range(int(snapshot.unit_starts[file]), int(snapshot.unit_starts[file + 1])) if file is not None else ()
+    return next((row for row in rows if snapshot.symbols.full[row] == name_hash(name) and snapshot.kind(row) in CALLABLES), None)
 
 
 def run(repositories: Sequence[History], per_repository: int, progress: Progress) -> tuple[list[SymbolQuestion], list[Case]]:
@@ -86,21 +159,6 @@ def run(repositories: Sequence[History], per_repository: int, progress: Progress
             cases.append(_case(repository.name, ranked, wanted))
     progress(len(repositories), len(repositories))
     return questions, cases
-
-
-def asked_functions(repository: History, count: int) -> Iterator[tuple[Question, Index, list[int]]]:
-    """Each commit with an index of the tree before it, and the functions of it that the commit changes."""
-    given = 0
-    for question, index in each_question(repository, history.questions(repository, count * DRAWN)):
-        known = index.snapshot.symbols.file_row
-        if all(path in known for path in question.wanted):
-            spans = {path: changed_spans(repository.path, question, path) for path in question.wanted}
-            wanted = set().union(*(changed_functions(index, path, found) for path, found in spans.items()))
-            if 1 <= len(wanted) <= MAX_FUNCTIONS:
-                yield question, index, sorted(wanted)
-                given += 1
-        if given == count:
-            return
 
 
 def _ranked(index: Index, text: str, wanted: Sequence[int]) -> RankedSymbols:

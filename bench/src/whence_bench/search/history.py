@@ -11,7 +11,7 @@ import hashlib
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -118,6 +118,11 @@ def _in_time(drawn: list[Question]) -> list[Question]:
     return sorted(drawn, key=lambda question: (question.time, question.commit))
 
 
+def newest_questions(repository: History) -> list[Question]:
+    """Every question of a repository, the newest first."""
+    return _in_time(_shuffled(repository, SEED))[::-1]
+
+
 def _shuffled(repository: History, seed: int) -> list[Question]:
     """Every question that a history holds, no subject twice, in an order of which a later commit changes nothing."""
     fields = _FIELD.join(("%H", "%P", "%ct", "%B"))
@@ -166,7 +171,7 @@ def _tells_something(line: str) -> bool:
 
 
 # The tree as it was.
-class _Tree:
+class Tree:
     """A work tree with all objects of a repository and none of its names: from here, nothing that came later can be seen."""
 
     def __init__(self, repository: History, folder: Path) -> None:
@@ -191,6 +196,13 @@ class _Tree:
             return False
         return True
 
+    def fill(self, commit: str) -> None:
+        """Make the tree that of a commit, as far as its objects are there: some clones lack large ones."""
+        plain_git("read-tree", commit, cwd=self.folder)
+        with suppress(GitError):  # it says so of each object that is missing, and writes the others
+            plain_git("checkout-index", "--all", "--force", "--quiet", cwd=self.folder)
+        plain_git("update-ref", "--no-deref", "HEAD", commit, cwd=self.folder)
+
 
 def each_question(
     repository: History, asked: Sequence[Question], *, spare: Sequence[Question] = (), settings: Mapping[str, Any] | None = None
@@ -203,7 +215,7 @@ def each_question(
     given = 0
     with ExitStack() as stack:
         place = Path(stack.enter_context(TemporaryDirectory(prefix="whence-bench-")))
-        tree = _Tree(repository, place / "tree")
+        tree = Tree(repository, place / "tree")
         index: Index | None = None
         for question in (*asked, *spare):
             if given == len(asked):
