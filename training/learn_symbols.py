@@ -13,14 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 
-from whence.query.plan import make_plan
 from whence_bench.context import changes
 from whence_bench.context import corpus as context_corpus
-from whence_bench.context.corpus import ContextRepository
-from whence_bench.context.learning import FIRST, LONG, UNLEARNED, Weights, cases, learn_long, learned, opened
+from whence_bench.context.learning import FIRST, LONG, LONG_RIDGE, UNLEARNED, Weights, cases, learn, learned, opened
 
 
 def main() -> None:
@@ -33,18 +30,11 @@ def main() -> None:
     asked = parser.parse_args()
     repositories = opened(context_corpus.load(asked.corpus), asked.indexes)
     first, final = learned(repositories, cases(repositories, UNLEARNED, UNLEARNED, FIRST))
-    told = [replace(one, repository=with_problems(one.repository)) for one in repositories]
-    long = learn_long(changes.load(asked.commits), cases(told, first, final, LONG))
+    long = learn(changes.load(asked.commits), LONG, LONG_RIDGE)
     write(asked.weights / "symbols_first.json", first, first)
     write(asked.weights / "symbols.json", final, long)
     for one in repositories:
         one.index.close()
-
-
-def with_problems(repository: ContextRepository) -> ContextRepository:
-    """A repository with those of its tasks that tell of what is wrong."""
-    tasks = (task for task in repository.tasks if make_plan(task.description, decay=0.0, quoted=1.0).problem)
-    return replace(repository, tasks=tuple(tasks))
 
 
 def write(path: Path, asked: Weights, told: Weights) -> None:

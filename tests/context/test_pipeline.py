@@ -307,3 +307,13 @@ def test_a_task_that_is_only_marks_says_what_is_missing(index):
     for profile in PROFILES:
         with pytest.raises(QueryError, match="no word to go by"):
             index.context("?!. () -> ***", profile=profile)
+
+
+# Reports.
+def test_a_report_is_told_of_every_file_with_a_function_of_that_name_and_a_request_of_the_best(tmp_path: Path):
+    for name in ("mail", "news"):
+        write(tmp_path / "tree", {f"{name}.py": f"def load_archive(path):\n    # Load the archive of {name}.\n    return path\n"})
+    report = "Loading an archive fails since the last release. " + "We load the archive of mail each night, and it is empty. " * 4
+    with Index.open(tmp_path / "tree", data_dir=tmp_path / "data") as index:
+        assert sorted(one.path for one in index.context(report).symbols) == ["mail.py", "news.py"]
+        assert names(index.context("load the archive of mail")) == ["load_archive"]

@@ -89,12 +89,7 @@ PROBLEM = re.compile(
     r"|regressions?|hangs?|leaks?|segfault)\b",
     re.IGNORECASE,
 )
-#: The same and words of changes that mend something; at the beginning of a text others say that it asks for something.
-TELLS_OF_PROBLEM = re.compile(
-    PROBLEM.pattern + r"|\b(?:fix(?:e[sd]|ing)?|breaks?|(?:was|are) ?n[o']t|avoid|prevent|ensure|correct(?:ly)?|only|no longer|when|issue"
-    r"|error|properly|raises?|ignor\w+)\b",
-    re.IGNORECASE,
-)
+#: Beginnings of texts that ask for something.
 REQUEST = re.compile(
     r"\s*(?:how|where|what|which|why|trace|understand|find|explain|add|implement|create|write|build|configure|integrate|register|design"
     r"|extend|support|replace|migrate|refactor|set up|introduce)\b",
@@ -102,7 +97,7 @@ REQUEST = re.compile(
 )
 #: A text of so many words, or more lines than these, is a report and no question.
 LONG_TEXT, MAX_SENTENCE_LINES = 40, 3
-#: How much one sentence that tells of a problem counts as one.
+#: How much a sentence that asks for nothing counts as a report.
 SENTENCE = 0.2
 #: Words with which a short query asks for the kinds of file that otherwise rank low.
 ASKED_FOR = {
@@ -300,7 +295,7 @@ def _length(text: str, words: list[str]) -> float:
 
 
 def _problem(text: str) -> float:
-    """How much a text tells of a problem or a change: a long one always, a sentence half, a request or a question not at all."""
+    """How much a text tells of a problem or a change: a long one always, a sentence a little, a request or a question not at all."""
     if len(text.split()) >= LONG_TEXT or sum(bool(line.strip()) for line in text.split("\n")) > MAX_SENTENCE_LINES:
         return 1.0
-    return SENTENCE if TELLS_OF_PROBLEM.search(text) and not REQUEST.match(text) else 0.0
+    return 0.0 if REQUEST.match(text) else SENTENCE

@@ -28,7 +28,9 @@ from whence_bench.search.run import default_settings
 RIDGE = 10.0
 #: Less for the first look: held back as much, its scores say too little of where to begin.
 FIRST_RIDGE = 3.0
-STEPS, HALVINGS = 25, 8
+#: For commits, of which there are ten times as many.
+LONG_RIDGE = 30.0
+STEPS, HALVINGS = 25, 14
 #: Candidates of a task that take part: the best under the weights so far, and the wanted ones.
 RIVALS = 250
 #: Signals of the first look, and of the final one beside them.
@@ -39,8 +41,6 @@ FIRST = tuple(
 FINAL = (*FIRST, *"constructor free_function interface kin_of_best length neighbours siblings used_by_best using_best walk".split())
 #: Signals of the final look at a text that tells of a problem: those of files count, too.
 LONG = (*FINAL, *"c_header function_kind internal named_path old_version only_here precedent recency stem_equal verbatim".split())
-#: Tasks that tell of a problem count so many times among commits.
-TASKS_AMONG_COMMITS = 3
 #: The weight of a signal that is to be computed and not to count.
 SOFT = 1e-12
 UNLEARNED = {"unit": 3.0, "passage": 3.0, "value": -2.0}
@@ -203,11 +203,6 @@ def left_out(repositories: Sequence[Opened], progress: Progress) -> list[Answere
     return answered
 
 
-def learn_long(commits: Sequence[Case], tasks: Sequence[Case]) -> dict[str, float]:
-    """The weights for texts that tell of a problem, from commits and the functions they changed, and from such tasks."""
-    return learn([*commits, *list(tasks) * TASKS_AMONG_COMMITS], LONG)
-
-
 def left_out_of(known: Sequence[Case], reaches: Sequence[int], folds: int = 8) -> list[str]:
     """How often all wanted candidates are among the first few, with weights learned from other repositories."""
     names = sorted({one.repository for one in known})
@@ -217,7 +212,7 @@ def left_out_of(known: Sequence[Case], reaches: Sequence[int], folds: int = 8) -
         rest = [one for one in known if one.repository not in apart]
         if not rest or len(names) < 2:
             continue
-        weights = learn(rest, LONG)
+        weights = learn(rest, LONG, LONG_RIDGE)
         vector = np.array([weights[name] for name in LONG])
         for one in known:
             if one.repository in apart:
