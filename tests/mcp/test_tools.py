@@ -13,7 +13,7 @@ from mcp_servers import Caller
 from whence.mcp.tools import INSTRUCTIONS
 from whence.text.token_estimate import count_tokens
 
-TOOLS = ["search", "context", "related", "graph", "remember", "recall", "feedback"]
+TOOLS = ["search", "context", "related", "graph", "remember", "edit_note", "recall", "feedback"]
 READING: dict[str, dict[str, Any]] = {
     "search": {"query": "sum of all prices", "why": True},
     "context": {"task": "take a discount off the total of the cart"},
@@ -23,16 +23,31 @@ READING: dict[str, dict[str, Any]] = {
 }
 
 
-def test_the_server_says_what_it_is_for_and_lists_seven_tools_in_few_tokens(caller: Caller) -> None:
+def test_the_server_says_what_it_is_for_and_lists_eight_tools_in_few_tokens(caller: Caller) -> None:
     listed = caller.run(caller.client.list_tools).tools
     assert [tool.name for tool in listed] == TOOLS
-    assert {tool.name for tool in listed if not tool.annotations.read_only_hint} == {"remember", "feedback"}
+    assert {tool.name for tool in listed if not tool.annotations.read_only_hint} == {"remember", "edit_note", "feedback"}
+    assert [tool.name for tool in listed if tool.annotations.destructive_hint] == ["edit_note"]
     assert all(set(tool.input_schema["required"]) <= set(tool.input_schema["properties"]) for tool in listed)
     assert caller.client.server_info.name == "whence"
     assert caller.client.instructions == INSTRUCTIONS
     as_sent = json.dumps([tool.model_dump(by_alias=True, exclude_none=True) for tool in listed], separators=(",", ":"))
     assert count_tokens(as_sent) < 1500
     assert count_tokens(INSTRUCTIONS) < 120
+
+
+def test_a_note_can_be_corrected_superseded_and_forgotten(caller: Caller) -> None:
+    key = caller.call("remember", text="The ferret cache holds ten entries.", topic="ferret cache").split()[1]
+    assert caller.call("edit_note", key=key, action="correct", text="The ferret cache holds twelve entries.").startswith(f"corrected {key}")
+    assert "twelve" in caller.call("recall", query="ferret cache")
+    assert "takes its new text" in caller.call("edit_note", key=key, action="supersede")
+    new = caller.call("edit_note", key=key, action="supersede", text="Now the ferret cache holds forty entries.").split()[1].strip(";")
+    found = caller.call("recall", query="ferret cache")
+    assert "forty" in found
+    assert "twelve" not in found
+    for one in (key, new):
+        assert caller.call("edit_note", key=one, action="forget") == f"forgotten {one}, with its history\n"
+    assert "ferret" not in caller.call("recall", query="ferret cache")
 
 
 def test_search_gives_ranked_places_with_the_lines_that_matter(caller: Caller) -> None:

@@ -289,6 +289,23 @@ def _about(workspace: Workspace, root: Path, code: str) -> str:
     return f"{workspace.roots.locate(path, root)[1]}{mark}{symbol}"
 
 
+async def edit_note(workspace: Workspace, given: dict[str, Any], report: Report) -> str:  # noqa: ARG001
+    """Correct, supersede or forget a note of this repository or the user."""
+    key, action, text = given["key"], given["action"], given.get("text", "")
+    if action != "forget" and not text.strip():
+        raise UsageError(f"to {action} a note takes its new text", hint="give text; forget deletes the note")
+
+    def edit(memory: Memory) -> str:
+        if action == "forget":
+            return f"forgotten {memory.forget(key).key}, with its history\n"
+        if action == "correct":
+            return f"corrected {memory.edit(key, text=text).key}; the earlier text is in its history\n"
+        old, new = memory.supersede(key, text, source="agent")
+        return f"stored {new.key}; {old.key} has expired and is no longer recalled\n"
+
+    return await workspace.session(workspace.roots.select(given.get("root", ""))).ask_notes(edit)
+
+
 async def recall(workspace: Workspace, given: dict[str, Any], report: Report) -> Document:  # noqa: ARG001
     """The notes that answer a question."""
     session = workspace.session(workspace.roots.select(given.get("root", "")))

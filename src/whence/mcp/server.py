@@ -189,7 +189,7 @@ def _always(result: _T) -> Callable[[Context, PAGE | None], Awaitable[_T]]:
 
 
 def _listed(tool: Tool, *, several: bool, fleet: bool) -> types.Tool:
-    hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=False, open_world_hint=False)
+    hints = types.ToolAnnotations(read_only_hint=not tool.changes, destructive_hint=tool.destroys, open_world_hint=False)
     return types.Tool(
         name=tool.name, description=tool.description, input_schema=tool.schema(several=several, fleet=fleet), annotations=hints
     )

@@ -14,7 +14,7 @@ from whence.context.request import ContextRequest
 from whence.core.errors import UsageError
 from whence.core.request import options_of
 from whence.core.settings import toml_reader
-from whence.mcp.answers import context, feedback, graph, recall, related, remember, search
+from whence.mcp.answers import context, edit_note, feedback, graph, recall, related, remember, search
 from whence.memory.request import RecallRequest
 from whence.search.request import SearchRequest
 
@@ -75,6 +75,7 @@ class Tool:
     required: tuple[str, ...]
     answer: ToolFunction
     changes: bool = False  # whether it stores anything
+    destroys: bool = False  # whether something may be gone for good
 
     def schema(self, *, several: bool, fleet: bool = False) -> dict[str, Any]:
         """The JSON schema of its arguments; `root` only if there are several, `fleet` only if there is one."""
@@ -113,10 +114,18 @@ def _tool(name: str, about: Mapping[str, Any], shared: Mapping[str, Any]) -> Too
     own = {key: one if isinstance(one, dict) else {"type": STRING, "description": one} for key, one in about.get("arguments", {}).items()}
     offered = _offered(_REQUESTS[name]) if name in _REQUESTS else {}
     properties = {**offered, **own, **{key: shared[key] for key in about["shared"]}}
-    return Tool(name, about["description"], properties, tuple(about.get("required", ())), _ANSWERS[name], about.get("changes", False))
+    return Tool(
+        name,
+        about["description"],
+        properties,
+        tuple(about.get("required", ())),
+        _ANSWERS[name],
+        about.get("changes", False),
+        about.get("destroys", False),
+    )
 
 
-_ANSWERS: dict[str, ToolFunction] = {one.__name__: one for one in (search, context, related, graph, remember, recall, feedback)}
+_ANSWERS: dict[str, ToolFunction] = {one.__name__: one for one in (search, context, related, graph, remember, edit_note, recall, feedback)}
 _REQUESTS: dict[str, type] = {"search": SearchRequest, "context": ContextRequest, "recall": RecallRequest}
 #: The texts that agents read.
 TABLE: dict[str, Any] = toml_reader().loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))

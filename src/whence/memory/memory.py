@@ -247,6 +247,15 @@ class Memory:
             raise UsageError(f"{same[0]} already has the topic {after.topic!r}", hint="choose another topic, or edit that note")
         return self.write(_checked_fields(after, redact=redact), expected=note)
 
+    def supersede(self, key: str, text: str, *, source: str = "") -> tuple[Note, Note]:
+        """Store what holds from now on beside a note that expires now: (the old note, the new one). It keeps tags and code."""
+        old = self.get(key)
+        now = _now(old.created)
+        about = tuple(self.current_refs(ref for ref in old.about if self.code_state(ref) is not CodeState.GONE))
+        new = replace(old, text=self._checked_text(text, redact=False), slug="", topic="", source=source, about=about, other=())
+        new = self.write(replace(new, created=now, updated=now, valid_from=now, valid_until=None, archived=None))
+        return self.edit(old.key, expected=old, valid_until=now), new
+
     def affirm(self, key: str, *, expected: Note | None = None) -> Note:
         """Confirm that a note still holds: the code it is about is hashed as it is now."""
         note = expected or self.get(key)
