@@ -556,3 +556,70 @@ def test_a_mere_name_in_a_python_method_is_not_a_method(own):
         }
     )
     assert [one.key for one in index.callees("Cart.load")] == ["a.py#put"]
+
+
+# What tests reach, and how.
+def _tests_of(index: Index, name: str) -> list[str]:
+    questions = index.questions()
+    return [one.qualified_name for one in questions.tests(questions.resolve_one(name)).neighbours()]
+
+
+def test_tests_reach_through_fixtures_named_by_their_parameters(own):
+    """The nearest fixture of a name, also through another fixture; one of a sibling folder is out of sight."""
+    fixture = "import pytest\n\nfrom shop import {made}\n\n\n@pytest.fixture{scope}\ndef {name}({asks}):\n    return {made}()\n"
+    index = own(
+        {
+            "shop.py": "def make():\n    return 1\n\n\ndef fill():\n    return 2\n",
+            "tests/conftest.py": fixture.format(made="make", scope='(scope="module")', name="cart", asks=""),
+            "tests/a/conftest.py": fixture.format(made="fill", scope="", name="trolley", asks="cart"),
+            "tests/a/test_pay.py": "def test_pay(trolley):\n    assert trolley\n\n\ndef test_cart(cart: int = 1) -> None:\n    assert cart\n",
+            "tests/b/test_other.py": "def test_other(trolley):\n    assert trolley\n",
+        }
+    )
+    assert sorted(_tests_of(index, "fill")) == ["test_pay", "trolley"]
+    assert sorted(_tests_of(index, "make")) == ["cart", "test_cart", "test_pay", "trolley"]
+
+
+def test_tests_reach_a_handler_through_its_route(own):
+    """A request in a test depends on the function that answers it."""
+    index = own(
+        {
+            "app.py": "from flask import Flask\n\napp = Flask(__name__)\n\n\ndef total():\n    return 1\n\n\n"
+            '@app.get("/carts")\ndef carts():\n    return total()\n',
+            "tests/load.test.ts": "test('carts', async () => {\n  await load();\n});\n\n"
+            "async function load() {\n  return fetch('/carts');\n}\n",
+        }
+    )
+    questions = index.questions()
+    assert "load" in [one.qualified_name for one in questions.tests(questions.resolve_one("total")).neighbours()]
+    assert "load" in [one.qualified_name for one in questions.impact(questions.resolve_one("total")).neighbours()]
+
+
+def test_without_a_call_the_tests_that_use_a_symbol_otherwise_are_given(own):
+    """As those do that hand it on."""
+    handing = "from shop import fill\n\n\ndef test_each():\n    assert list(map(fill, [1]))\n"
+    index = own({"shop.py": "def fill(one):\n    return one\n", "tests/test_shop.py": handing})
+    assert _tests_of(index, "fill") == ["test_each"]
+
+
+def test_where_no_test_is_known_the_answer_says_why(own):
+    """Never empty without a reason."""
+    index = own({"a.py": "def one():\n    return two()\n\n\ndef two():\n    return 2\n", "tests/test_b.py": "def test_b():\n    pass\n"})
+    questions = index.questions()
+    assert questions.tests(questions.resolve_one("one")).reason == "nothing is known to use it"
+    reason = "it has 1 direct and indirect user within 4 steps, and none is in a test"
+    assert questions.tests(questions.resolve_one("two")).reason == reason
+
+
+def test_a_path_never_climbs_through_a_container(own):
+    """That two functions are members of one class joins them by no call; a type stands for its members at the start only."""
+    index = own(
+        {
+            "a.py": "class Cart:\n    def one(self):\n        return 1\n\n    def two(self):\n        return three()\n\n\ndef three():\n    return 3\n"
+        }
+    )
+    questions = index.questions()
+    symbol = questions.resolve_one
+    assert questions.path([symbol("Cart.one")], [symbol("three")]) is None
+    assert [step.source for step in questions.path([symbol("Cart")], [symbol("three")]) or ()] == ["Cart.two"]
+    assert questions.path([symbol("Cart")], [symbol("Cart.one")]) == []

@@ -18,7 +18,16 @@ from whence.cli.shared import FAILED, FOUND, NOTHING_FOUND, ProgressBar, json_op
 from whence.core.errors import SettingError, UsageError
 from whence.core.settings import PROJECT_FILE
 from whence.core.types import LSP, RUNTIME
-from whence.graph.enrich.client import SERVERS, LanguageServer, ServerError, Timeouts, find_server, server_kind, start_options
+from whence.graph.enrich.client import (
+    SERVERS,
+    LanguageServer,
+    ServerError,
+    Timeouts,
+    find_server,
+    server_kind,
+    start_configuration,
+    start_options,
+)
 from whence.graph.enrich.definitions import RECORD_FILE, EnrichRecord, Outlines
 from whence.graph.enrich.definitions import enrich as enriched
 from whence.graph.enrich.scip import ScipError, ScipIndex
@@ -143,7 +152,7 @@ class _ServerRun:
         patience = Timeouts(answer=wait, start=wait) if wait else Timeouts()
         outlines = _outlines(index, languages)
         how: dict[str, Any] = {
-            "configuration": self.kind.configuration,
+            "configuration": start_configuration(self.kind, languages),
             "options": start_options(self.kind, index.root),
             "patience": patience,
         }

@@ -106,7 +106,12 @@ def impact(symbol: str, depth: int, **options: Any) -> int:
 @_depth_option(4)
 @_question_options
 def tests(symbol: str, depth: int, **options: Any) -> int:
-    """Show the tests that call SYMBOL, directly or indirectly."""
+    """Show the tests that call SYMBOL, directly or indirectly.
+
+    Calls of what it overrides, fixtures of pytest, and requests of a route it
+    handles count. If no test calls it, those that use it in other ways are
+    shown; if there are none, why.
+    """
     return _ask("tests", symbol, lambda asked: partial(asked.tests, depth=depth), options)
 
 
@@ -118,7 +123,7 @@ def tests(symbol: str, depth: int, **options: Any) -> int:
 @path_option
 @index_options
 def path(source: str, target: str, steps: int, **options: Any) -> int:
-    """Show the shortest path from A to B (calls, references, containment)."""
+    """Show the shortest path from A, or a member of A, to B (calls and references)."""
     with _open_repository(options) as (index, where):
         begin, end = (_resolve(index, where, text, every=options["every"]) for text in (source, target))
         way = index.questions().path(begin, end, hops=steps)

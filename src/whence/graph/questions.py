@@ -165,8 +165,8 @@ def by_name_note(graph: Graph, edge: int) -> str:
 
 #: A longer path says nothing.
 MAX_HOPS = 12
-#: Kinds of edge that a path may take. A call of a method also leads to its overrides.
-_STEPS = "calls references type_hint_of contains extends implements accesses_field decorates throws handles_route consumes_endpoint"
+#: Kinds of edge that a path may take; never out of or into what only contains. A call of a method also leads to its overrides.
+_STEPS = "calls references type_hint_of extends implements accesses_field decorates throws handles_route consumes_endpoint"
 _IS_STEP = np.array([kind in _STEPS.split() for kind in EDGE_KINDS])
 _START, _UNSEEN = -1, -2
 
@@ -291,12 +291,14 @@ CALLERS = CALLS | {"decorates"}
 DEPENDENCIES = frozenset(EDGE_KINDS) - frozenset(
     "contains member_of tests tested_by co_tested_with documents similar_to deployed_by owned_by authored_by".split()
 )
+#: By what a test reaches code.
+_REACHES = CALLERS | {"consumes_endpoint"}
 CALLERS_DEPTH, IMPACT_DEPTH, TESTS_DEPTH = 1, 3, 4
 #: Names of constructors, besides the name of the type itself: a call of the type calls them.
 #: Files that did not parse, and ranges of their lines, that an answer names.
 MAX_MISREAD = 3
 _CONSTRUCTORS = np.array([name_hash(name) for name in "__init__ __new__ constructor __construct initialize init".split()])
-_CALLS, _OVERRIDES, _CONTAINS = (KIND_ROWS[kind] for kind in ("calls", "overrides", "contains"))
+_CALLS, _OVERRIDES, _CONTAINS, _HANDLES = (KIND_ROWS[kind] for kind in ("calls", "overrides", "contains", "handles_route"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +309,7 @@ class NeighbourAnswer:
     rows: NeighbourRows
     unresolved: UnresolvedCalls
     other_uses: tuple[tuple[str, int], ...] = ()  # kinds that were not asked for, and how many such edges there are
+    reason: str = ""  # why there are none
 
     @property
     def certain(self) -> NeighbourRows:
@@ -401,13 +404,31 @@ class Questions:
         return NeighbourAnswer(symbol, _distinct_nodes(rows), self._unresolved_calls(symbol))
 
     def tests(self, symbol: NamedSymbol, *, depth: int = TESTS_DEPTH) -> NeighbourAnswer:
-        """The tests that call a symbol, directly or through others."""
-        rows = self._expand(self._with_members(symbol), CALLERS, depth, self._incoming)
-        return NeighbourAnswer(symbol, rows.take(np.flatnonzero(rows.in_tests)), self._unresolved_calls(symbol))
+        """The tests that call a symbol, directly or through others, or ask for its route; if none do, those that use it in other ways."""
+        nodes = self._with_members(symbol)
+        rows = self._expand(nodes, _REACHES, depth, self._incoming)
+        if not rows.in_tests.any():
+            rows = self._expand(nodes, DEPENDENCIES, depth, self._incoming)
+        tests, unresolved = rows.take(np.flatnonzero(rows.in_tests)), self._unresolved_calls(symbol)
+        reason = "" if len(tests.node) else self._why_untested(rows, unresolved, depth)
+        return NeighbourAnswer(symbol, tests, unresolved, reason=reason)
+
+    def _why_untested(self, rows: NeighbourRows, unresolved: UnresolvedCalls, depth: int) -> str:
+        """Why no test is known to reach a symbol."""
+        symbols = self.symbols
+        if not (symbols.test & symbols.snapshot.alive).any():
+            return "there are no tests in this repository"
+        in_tests = sum(bool(symbols.test[symbols.file_row[one.path]]) for one in unresolved.sample)
+        maybe = f"; {in_tests} calls of the name in tests may mean it" if in_tests else ""
+        if not len(rows.node):
+            return f"nothing is known to use it{maybe}"
+        count = len(distinct(rows.node))
+        return f"it has {count} direct and indirect user{'s' * (count != 1)} within {depth} steps, and none is in a test{maybe}"
 
     def path(self, sources: Sequence[NamedSymbol], goals: Sequence[NamedSymbol], *, hops: int = MAX_HOPS) -> list[PathStep] | None:
-        """The shortest path from any of some symbols to any of others, step by step; None if there is none."""
-        start, end = (np.array([node for one in some for node in one.nodes], np.int64) for some in (sources, goals))
+        """The shortest path from any of some symbols, or of their members, to any of others; None if there is none."""
+        start = distinct(np.concatenate([self._with_members(one) for one in sources]))
+        end = np.array([node for one in goals for node in one.nodes], np.int64)
         return self._paths.shortest(start, end, hops)
 
     def _unresolved_calls(self, symbol: NamedSymbol) -> UnresolvedCalls:
@@ -472,18 +493,20 @@ class Questions:
         return ranks
 
     def _incoming(self, level: Array, allowed: Array) -> _Hop:
-        """Edges into some nodes; also calls of what they override, and uses of the types they construct."""
+        """Edges into some nodes; also calls of what they override, uses of the types they construct, requests of their routes."""
         graph = self.graph
-        overrides = self._edges(level, _OVERRIDES)
+        overrides, routes = self._edges(level, _OVERRIDES), self._edges(level, _HANDLES)
         constructors = level[self.is_constructor[level]]
-        ends = np.concatenate([level, graph.target[overrides], self.symbols.owner[constructors]]).astype(np.int64)
-        previous = np.concatenate([level, graph.source[overrides], constructors]).astype(np.int64)
-        share = np.concatenate([np.ones(len(level)), graph.confidence[overrides], np.ones(len(constructors))])
-        via_override = np.repeat([False, True, False], [len(level), len(overrides), len(constructors)])
+        ends = np.concatenate([level, graph.target[overrides], self.symbols.owner[constructors], graph.target[routes]]).astype(np.int64)
+        previous = np.concatenate([level, graph.source[overrides], constructors, graph.source[routes]]).astype(np.int64)
+        share = np.concatenate([np.ones(len(level)), graph.confidence[overrides], np.ones(len(constructors)), graph.confidence[routes]])
+        sizes = [len(level), len(overrides), len(constructors), len(routes)]
+        via_override, via_route = np.repeat([False, True, False, False], sizes), np.repeat([False, False, False, True], sizes)
         rows, counts = edges_of(graph.in_starts, ends)
         edge, at = graph.in_edges[rows].astype(np.int64), np.repeat(np.arange(len(ends)), counts)
-        # Of what it overrides only the callers count, not the other overrides.
+        # Of what it overrides only the callers count, not the other overrides; of its routes those that ask, not other handlers.
         keep = allowed[graph.kind[edge]] & (~via_override[at] | (graph.kind[edge] == _CALLS))
+        keep &= ~via_route[at] | (graph.kind[edge] != _HANDLES)
         edge, at = edge[keep], at[keep]
         return _Hop(edge, graph.source[edge].astype(np.int64), previous[at], graph.confidence[edge] * share[at], via_override[at])
 

@@ -6,23 +6,35 @@ import hashlib
 import json
 import os
 import random
+import re
+import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from whence.graph.enrich.client import LanguageServer, ServerError, ServerKind, Timeouts, find_server, server_kind, start_options
+from whence.graph.enrich.client import (
+    LanguageServer,
+    ServerError,
+    ServerKind,
+    Timeouts,
+    find_server,
+    server_kind,
+    start_configuration,
+    start_options,
+)
 from whence.graph.enrich.definitions import DefinitionLookup, Outline, Outlines
 from whence_bench.graph.call_sites import CallSite, call_sites
 
 #: The families of languages that a server answers for.
 FAMILIES = ("python", "typescript", "go", "c", "rust")
 SEED = 20
+MOST_BYTES = 1_000_000
 #: A server that has loaded a project answers in milliseconds; one that was given up on says nothing more.
 PATIENCE = Timeouts(start=180.0, answer=90.0)
-#: Modules are not fetched, and no module file is changed.
-_OFFLINE = {"GOPROXY": "off", "GOSUMDB": "off", "GOFLAGS": "-mod=readonly"}
+_MODULE = re.compile(r"(?m)^module\s+(\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ def answers_of(
 ) -> Answers:
     """Answers for some files of one family of languages, as stored or from the server."""
     kind = server_kind(family)
-    outlines = Outlines(root, languages, 1_000_000)
+    outlines = Outlines(root, languages, MOST_BYTES)
     paths = sampled([path for path, language in languages.items() if language in kind.languages], sample.files)
     file = stored / f"{root.name}-{family}.json" if stored else None
     known = _stored(file)
@@ -79,7 +91,9 @@ def answers_of(
             missing.append((outline, digest, sites))
     if missing:
         try:
-            asked = _ask(root, kind, outlines, missing, sample.seconds, command)
+            with TemporaryDirectory(prefix="whence-bench-") as temporary:
+                place = _without_modules(root, Path(temporary)) if family == "go" else root
+                asked = _ask(place, kind, Outlines(place, languages, MOST_BYTES), missing, sample.seconds, command)
         except ServerError as error:
             warn(f"{root.name}: {family} is left out: {error.message}")
             asked = {}
@@ -89,6 +103,17 @@ def answers_of(
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(json.dumps(known), encoding="utf-8")
     return found
+
+
+def _without_modules(root: Path, place: Path) -> Path:
+    """A copy of the Go files where Go looked before there were modules: one that cannot be fetched then fails alone."""
+    found = _MODULE.search((root / "go.mod").read_text("utf-8")) if (root / "go.mod").is_file() else None
+    copy = place / "src" / (found[1] if found else root.name)
+    for file in root.rglob("*.go"):
+        (copy / file.relative_to(root)).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy / file.relative_to(root))
+    os.environ.update(GO111MODULE="off", GOPATH=str(place), GOPROXY="off", GOFLAGS="")
+    return copy
 
 
 def sampled(paths: Sequence[str], most: int) -> list[str]:
@@ -109,10 +134,13 @@ def _ask(
     root: Path, kind: ServerKind, outlines: Outlines, files: Sequence[tuple[Outline, str, Sequence[CallSite]]], seconds: float, command: str
 ) -> dict[str, tuple[str, list[Answer]]]:
     """The answers to all calls of some files, until the time is over."""
-    os.environ.update(_OFFLINE)
     began, found = time.monotonic(), {}
     with LanguageServer(
-        find_server(kind, root, command), root, configuration=kind.configuration, options=start_options(kind, root), patience=PATIENCE
+        find_server(kind, root, command),
+        root,
+        configuration=start_configuration(kind, outlines.languages),
+        options=start_options(kind, root),
+        patience=PATIENCE,
     ) as server:
         lookup = DefinitionLookup(server, outlines)
         for outline, digest, sites in files:

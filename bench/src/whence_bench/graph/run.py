@@ -21,7 +21,7 @@ from whence.graph.reader import PARSED_CONFIDENCE
 from whence.index.symbols import FAMILIES as LANGUAGE_FAMILIES
 from whence.index.symbols import IS_CALLABLE
 from whence_bench import report
-from whence_bench.graph.answers import FAMILIES, Answer, Answers, Place, Sample, answers_of
+from whence_bench.graph.answers import FAMILIES, MOST_BYTES, Answer, Answers, Place, Sample, answers_of
 from whence_bench.search.run import default_settings
 
 Progress = Callable[[int, int], None]
@@ -118,7 +118,7 @@ class _Scorer:
     def __init__(self, index: Index, languages: Mapping[str, str]) -> None:
         self._questions: Questions = index.questions()
         self._graph, self._symbols, self._snapshot = self._questions.graph, self._questions.symbols, index.snapshot
-        self._outlines = Outlines(index.root, languages, 1_000_000)
+        self._outlines = Outlines(index.root, languages, MOST_BYTES)
         self._is_c = np.array([language in LANGUAGE_FAMILIES[1] for language in self._snapshot.languages], bool)
         self._same: dict[tuple[int, int], int] = {}
 
@@ -158,7 +158,8 @@ class _Scorer:
         every = frozenset(target for _, targets in meant for target in targets)
         for target, edge in sure.items():
             line = int(self._graph.line[edge])
-            near = [call for call in calls if self._is_named(target, call.name) or outline.places.position(call.at)[0] + 1 == line]
+            on_line = [call for call in calls if outline.places.position(call.at)[0] + 1 == line]
+            near = [call for call in calls if self._is_named(target, call.name)] or on_line[: len(on_line) == 1]
             total.right += target in every
             total.wrong += target not in every and bool(near)
             total.unchecked += target not in every and not near
@@ -191,9 +192,10 @@ class _Scorer:
         outline = self._outlines.outline(place.path)
         if outline is None:
             return []
-        if unit := outline.definition_at(place.at):
+        is_c = self._is_c[self._symbols.file_row[place.path]]
+        if (unit := outline.definition_at(place.at)) and (unit.name == name or not is_c):
             return [self._row(outline, outline.parsed.units.index(unit))]
-        return self._functions.get(name, []) if self._is_c[self._symbols.file_row[place.path]] else []
+        return self._functions.get(name, []) if is_c else []
 
     @cached_property
     def _functions(self) -> dict[str, list[int]]:

@@ -201,6 +201,8 @@ def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:
     elif stops.open and question != "callers":
         some = [f"{one.path}:{one.line}" for one in stops.sample[:FEW]] + ["..."] * (stops.open > FEW)
         yield f"the graph stops at {_calls(stops.open)} of that name that may mean this: {', '.join(some)}"
+    if answer.reason:
+        yield f"no test: {answer.reason}"
     if answer.other_uses and question == "callers":
         yield f"other uses: {', '.join(f'{count} {kind}' for kind, count in answer.other_uses)} (--all-kinds)"
 
@@ -277,6 +279,8 @@ def neighbours_content(answer: NeighbourAnswer, question: str, label: str) -> It
         yield f"and {len(found.node) - MAX_NEIGHBOURS} more; a smaller depth leaves out the farther ones"
     if by_name := int(found.by_name.sum()):
         yield f"{by_name} of them by name alone: another of the same name may be meant"
+    if answer.reason:
+        yield f"no test: {answer.reason}"
     stops = answer.unresolved
     if count := stops.total if question == "callees" else stops.open:
         some = ", ".join(f"{one.written} {label}{one.path}:{one.line}" for one in stops.sample[:5])
@@ -344,6 +348,8 @@ def _answer_json(question: str, index: Index, answer: NeighbourAnswer, limit: in
     if question == "impact":
         code, tests = _counts(answer.code), _counts(answer.tests)
         found["distances"] = [{"distance": at, "code": code.get(at, 0), "tests": tests.get(at, 0)} for at in sorted(code | tests)]
+    if question == "tests":
+        found["reason"] = answer.reason
     if question == "callers":
         found["counts"] = _counts_of_callers(answer)
         found["other_uses"] = dict(answer.other_uses)

@@ -13,6 +13,7 @@ import numpy as np
 
 from whence.core.errors import IndexDamaged, StorageError
 from whence.core.types import EDGE_KINDS, LSP, OUTSIDE, PROVENANCES, Edge
+from whence.graph.builder.fixtures import fixture_calls
 from whence.graph.builder.imports import ImportBindings, ImportResolver
 from whence.graph.builder.resolve import ENDPOINT_PREFIXES, MAX_GENERATIONS, EdgeColumns, ReferenceColumns, Resolver
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE, Graph, undirected_arrays
@@ -146,7 +147,7 @@ def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
 
 
 #: Raise it with any change that makes different edges from the same segments.
-GRAPH_FORMAT = 6
+GRAPH_FORMAT = 8
 #: Of the columns as `graph_arrays` lists them.
 _COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.uint8, np.float32, np.uint32, np.float64)
 
@@ -178,7 +179,8 @@ def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra
     paths = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
     bindings = ImportBindings.of(snapshot, ImportResolver(paths, read_text))
     answered = Answered.of(symbols, extra)
-    edges = with_derived_edges(symbols, answered.without_guesses(symbols, Resolver(symbols, references, bindings).resolve()))
+    resolved = answered.without_guesses(symbols, Resolver(symbols, references, bindings).resolve())
+    edges = with_derived_edges(symbols, _concatenated([resolved, fixture_calls(symbols, references, read_text)]))
     return graph_arrays(symbols, edges, references.endpoints, extra) | {"outside_names": answered.outside}
 
 

@@ -39,6 +39,8 @@ class ServerKind:
 
 _TABLE = toml_reader().loads(Path(__file__).with_name("servers.toml").read_text("utf-8"))
 SERVERS = tuple(ServerKind(**one) for one in _TABLE["server"])
+_PACKAGE_FILES = ("/__init__.py", "/__init__.pyi")
+_MOST_ROOTS = 50
 _HEADER_FOLDERS = ("include", "src", "lib")
 _PROTOCOL_NAMES = {"tsx": "typescriptreact", "bash": "shellscript"}
 
@@ -69,6 +71,21 @@ def find_server(kind: ServerKind, root: Path, chosen: str = "") -> list[str]:
             raise ServerError(f"there is no language server for {kind.name} but the repository's own", hint=hint)
     hint = kind.install or f"give one with --server, and --lang {kind.name}"
     raise ServerError(f"there is no language server for {kind.name}", hint=hint)
+
+
+def start_configuration(kind: ServerKind, paths: Iterable[str]) -> dict[str, Any]:
+    """The configuration of a server; one for Python is told where packages are, which come before installed ones of their name."""
+    if kind.name != "python":
+        return dict(kind.configuration)
+    packages = {path.rpartition("/")[0] for path in paths if path.endswith(_PACKAGE_FILES)}
+    roots = sorted(
+        {parent for one in packages if (parent := one.rpartition("/")[0]) and parent not in packages}, key=lambda one: (one.count("/"), one)
+    )
+    own = {"extraPaths": roots[:_MOST_ROOTS]}
+    return {
+        name: {**part, "analysis": {**part.get("analysis", {}), **own}} if isinstance(part, Mapping) else part
+        for name, part in kind.configuration.items()
+    }
 
 
 def start_options(kind: ServerKind, root: Path) -> dict[str, Any]:
