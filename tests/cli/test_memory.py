@@ -275,7 +275,7 @@ def test_json_has_the_documented_fields(filled):
     (note,) = told["notes"]
     assert set(note) == set(
         "key project topic kind category tags source created updated valid_from valid_until archived about trouble text"
-        " score label semantic distance changed alike why provenance".split()
+        " score label semantic distance changed alike passage why provenance".split()
     )
     assert (note["key"], note["text"], note["tags"], note["label"]) == ("app/retry-policy", POLICY, ["net"], "exact")
     assert sum(line["contribution"] for line in note["why"] if line["operation"] == "+") == pytest.approx(note["score"])
@@ -613,3 +613,8 @@ def test_a_file_that_is_in_no_project_is_named_and_not_taken_for_a_note(filled):
     place = Path(os.environ["WHENCE_DATA_DIR"], "notes", "lost.md")
     place.write_text("Nobody asked for it.\n", encoding="utf-8")
     assert "1 file is not taken for notes: lost.md" in filled("list").err
+
+
+def test_a_key_with_a_line_shows_the_note_from_that_line_on(filled):
+    filled("remember", "One\nTwo\nThree", "--topic", "counting lines")
+    assert filled("show", "counting-lines#2").out == "Two\nThree"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -213,8 +213,10 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
     """Show a note verbatim.
 
     Prints its metadata, a blank line and its text. KEY is PROJECT/NAME, or just
-    NAME if it is unique.
+    NAME if it is unique; KEY#LINE, as recall names a passage, prints the text
+    from that line on.
     """
+    key, _, line = key.rpartition("#") if key.rpartition("#")[2].isdigit() else (key, "", "")
     with open_notes(options) as memory:
         note = memory.get(key)
         if history:
@@ -228,6 +230,9 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
             return _print_code_history(note.key, memory.code_history(note), options)
         changed = memory.changed_code(note)
         note, hidden = without_secrets(note)
+        if line:
+            rest = note.text.split("\n")[int(line) - 1 :]
+            note, only_text = replace(note, text="\n".join(rest)), True
         if options["as_json"]:
             print_json({"note": note_json(note), "changed": changes_json(changed)})
         else:

@@ -18,6 +18,7 @@ from whence.embed.prose import ProseEncoder
 from whence.memory.database import NoteDatabase, NoteFacts
 from whence.memory.index import NoteIndex
 from whence.memory.note import CATEGORIES, CATEGORY_OF, KINDS, Note
+from whence.memory.passages import MAX_PASSAGE, Passage, PassageChooser, pieces_of
 from whence.memory.pool import NotePool
 from whence.memory.reader import NoteReader
 from whence.memory.request import NoteFilters
@@ -61,11 +62,22 @@ class RecalledNote:
     alike: tuple[str, ...] = ()  # keys of near-duplicates that are not listed
     _ledger: Ledger | None = field(default=None, repr=False, compare=False)
     _row: int = field(default=0, repr=False, compare=False)
+    _chooser: PassageChooser | None = field(default=None, repr=False, compare=False)
 
     @property
     def category(self) -> str:
         """The category it is listed under."""
         return self.note.category
+
+    @cached_property
+    def passage(self) -> Passage:
+        """The passage that answers the query."""
+        return self.passage_within()
+
+    def passage_within(self, characters: int = MAX_PASSAGE, count: int = 0) -> Passage:
+        """The same with less room, or with so many pieces at most."""
+        chooser = self._chooser
+        return chooser.passage(self.note.text, characters, count) if chooser else Passage(tuple(pieces_of(self.note.text)))
 
     @cached_property
     def why(self) -> list[LedgerLine]:
@@ -132,9 +144,10 @@ def recall(run: RecallRun) -> RecallResponse:
         run.index.refresh(full=attempt > 0)
         ranked = rank(run)
         rows = _by_category(ranked, run.k)
+        chooser = _chooser(ranked, run)
         notes = [run.index.read_as_indexed(ranked.pool.facts[row].key) for row in rows]
         response = RecallResponse(
-            (_recalled(ranked, row, note) for row, note in zip(rows, notes, strict=True) if note is not None),
+            (_recalled(ranked, row, note, chooser) for row, note in zip(rows, notes, strict=True) if note is not None),
             words=ranked.plan.words,
             searched=int(ranked.pool.statistics.scope.allowed.sum()),
             remark="; ".join(filter(None, (ranked.plan.remark, look.remark if (look := ranked.pool.second_look) else ""))),
@@ -294,7 +307,12 @@ def _by_category(ranked: RankedNotes, k: int) -> list[int]:
     return [row for group in groups for row in sorted(group, key=lambda row: CATEGORIES.index(category[row]))]
 
 
-def _recalled(ranked: RankedNotes, row: int, note: Note) -> RecalledNote:
+def _chooser(ranked: RankedNotes, run: RecallRun) -> PassageChooser:
+    statistics = ranked.pool.statistics
+    return PassageChooser(ranked.plan.stems, statistics.idf_of, run.index.analyzer.language, statistics.encoder, statistics.query_vector)
+
+
+def _recalled(ranked: RankedNotes, row: int, note: Note, chooser: PassageChooser) -> RecalledNote:
     pool = ranked.pool
     near = float(pool.semantic[row])
     return RecalledNote(
@@ -307,6 +325,7 @@ def _recalled(ranked: RankedNotes, row: int, note: Note) -> RecalledNote:
         tuple(pool.facts[other].key for other in ranked.alike.get(row, ())),
         ranked.ledger,
         row,
+        chooser,
     )
 
 

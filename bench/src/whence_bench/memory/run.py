@@ -18,6 +18,7 @@ from whence.core.errors import UsageError
 from whence.core.profiles import NOTES, NOTES_CLASSIC, Profile, Weight
 from whence.core.settings import merge
 from whence.memory.memory import Memory
+from whence.memory.recall import RecalledNote
 from whence.search import metrics
 from whence_bench import report
 from whence_bench.memory import learning
@@ -28,9 +29,13 @@ from whence_bench.search.run import default_settings
 #: How much of an answer counts, and how much is asked for.
 DEPTHS = (5, 10)
 DEPTH = max(DEPTHS)
-#: The share of the wanted sessions among the first; whether one of them is; and whether the latest of those returned is first.
+#: The share of the wanted sessions among the first; whether one of them is; whether the latest of those returned is first;
+#: and whether the passage that is shown of them holds a turn that answers.
+PASSAGE = "passage"
 SHARES, ANY, NEWEST = (*(f"R@{depth}" for depth in DEPTHS),), (*(f"any@{depth}" for depth in DEPTHS),), "newest first"
-MEASURES = (*SHARES, *ANY, NEWEST)
+MEASURES = (*SHARES, *ANY, NEWEST, PASSAGE)
+#: This share of the words of a turn makes a passage hold it.
+HELD = 0.8
 
 #: What answers are grouped by; conversations only where they are this many at most.
 PARTS_OF_CORPUS, MAX_LISTED = ("category", "conversation"), 20
@@ -73,6 +78,7 @@ class Answered:
     returned: tuple[int, ...]  # sessions, best first
     cpu_ms: float = 0.0
     newest: int = 0  # of the wanted, the session that was last, where that matters
+    shown: tuple[bool, ...] = ()  # for each wanted session that is returned, whether its passage holds a turn that answers
 
     def recall(self, depth: int) -> float:
         """The share of the wanted sessions among the first."""
@@ -80,6 +86,8 @@ class Answered:
 
     def measure(self, name: str) -> float | None:
         """One of the MEASURES; None where it does not apply."""
+        if name == PASSAGE:
+            return metrics.mean([float(one) for one in self.shown]) if self.shown else None
         if name == NEWEST:
             first = next((one for one in self.returned if one in self.wanted), 0)
             return float(first == self.newest) if self.newest in self.returned else None
@@ -173,7 +181,15 @@ def _answer(one: Stored, question: Question, strategy: str) -> Answered:
     found = one.memory.recall(question.text, k=DEPTH, project=one.conversation.name, strategy=strategy)
     spent = time.process_time() - began
     returned = tuple(one.keys[hit.note.key] for hit in found)
-    return Answered(one.conversation.name, question.category, question.text, question.wanted, returned, spent * 1e3, question.newest)
+    shown = tuple(_shows(one.conversation, question, hit) for hit in found if question.turns and one.keys[hit.note.key] in question.wanted)
+    return Answered(one.conversation.name, question.category, question.text, question.wanted, returned, spent * 1e3, question.newest, shown)
+
+
+def _shows(conversation: Conversation, question: Question, hit: RecalledNote) -> bool:
+    """Whether the passage of a session holds a turn that answers."""
+    shown = set(hit.passage.text.split())
+    turns = (turn.text.split() for session in conversation.sessions for turn in session.turns if turn.number in question.turns)
+    return any(sum(word in shown for word in turn) >= HELD * len(turn) for turn in turns)
 
 
 def cases(one: Stored, names: Sequence[str]) -> list[Case]:
@@ -272,14 +288,18 @@ def as_text(done: Run) -> str:
 
 def _table(measure: str, summaries: Mapping[str, dict[str, Any]]) -> str:
     first = next(iter(summaries.values()))
-    rows: list[Sequence[object]] = [("all", first["questions"], *(f"{of[measure]:.4f}" for of in summaries.values()))]
+    rows: list[Sequence[object]] = [("all", first["questions"], *(_figure(of, measure) for of in summaries.values()))]
     for part in PARTS_OF_CORPUS if len(first["by_conversation"]) <= MAX_LISTED else PARTS_OF_CORPUS[:1]:
         rows += [
-            (name, of["questions"], *(f"{other[f'by_{part}'][name][measure]:.4f}" for other in summaries.values()))
+            (name, of["questions"], *(_figure(other[f"by_{part}"][name], measure) for other in summaries.values()))
             for name, of in first[f"by_{part}"].items()
             if measure in of
         ]
     return report.table((measure, "questions", *summaries), rows)
+
+
+def _figure(of: Mapping[str, Any], measure: str) -> str:
+    return f"{of[measure]:.4f}" if measure in of else ""
 
 
 def ablated_text(done: Run, apart: Mapping[str, Sequence[Answered]]) -> str:

@@ -26,6 +26,8 @@ LINES_SHOWN = 4
 MAX_PIECE = 200
 #: Characters of a note that are searched for the lines that matter.
 MAX_EXCERPTED = 200_000
+#: Characters of the passage of a note that answers least.
+LEAST_PASSAGE = 300
 #: Keys of similar notes that are named; the rest is counted.
 MAX_ALIKE = 5
 #: Characters of a note's source that agents get.
@@ -147,7 +149,8 @@ def _recalled_lines(
         yield f"{INDENT}{style(safe(other), fg='yellow')}"
     if warning := warning_of(flags_in(one.note), "this note"):
         yield f"   {style(warning, fg='yellow')}"
-    yield from _text_lines(memory, one.note, words, style, full=full)
+    yield from _whole_lines(one.note) if full else _passage_lines(one, words, style)
+    yield from _state_lines(memory, one.note, style)
     if one.alike:
         named = ", ".join(one.alike[:MAX_ALIKE]) + (", ..." if len(one.alike) > MAX_ALIKE else "")
         yield f"{INDENT}{style(f'and {len(one.alike)} alike: {safe(named)}', dim=True)}"
@@ -158,19 +161,37 @@ def stale_document(memory: Memory, notes: Sequence[Note], style: Callable[..., s
     document = Document()
     for note in notes:
         document.item(f"{style(safe(note.key), fg='magenta', bold=True)}  {safe(facts_of(note))}".rstrip())
-        document.more(*_text_lines(memory, note, (), style, full=full))
+        document.more(*(_whole_lines(note) if full else _excerpt_lines(note, style)), *_state_lines(memory, note, style))
     return document
 
 
-def _text_lines(memory: Memory, note: Note, words: Sequence[str], style: Callable[..., str], *, full: bool) -> Iterator[str]:
-    """The text of a note, or the lines of it that matter; then whether its code has changed and its file is broken."""
-    if full:
-        yield from (f"{INDENT}{safe(line)}" for line in note.text.rstrip("\n").split("\n"))
-    else:
-        lines, left = excerpt(note.text, words)
-        yield from (f"{INDENT}{marked(line.text, line.marks, style)}" for line in lines)
-        if left:
-            yield f"{INDENT}{style(f'... {left} more lines', dim=True)}"
+def _whole_lines(note: Note) -> Iterator[str]:
+    yield from (f"{INDENT}{safe(line)}" for line in note.text.rstrip("\n").split("\n"))
+
+
+def _passage_lines(one: RecalledNote, words: Sequence[str], style: Callable[..., str]) -> Iterator[str]:
+    """The passage that answers, with the words of the query marked, and how to see the rest."""
+    from whence.text import analyzer  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.excerpt import shown_line  # noqa: PLC0415  -- as above
+
+    weights = {term: 1.0 for word in words for term in analyzer.terms(word)}
+    passage = one.passage_within(count=LINES_SHOWN)
+    for text in passage.lines:
+        line = shown_line(1, text, weights)
+        yield f"{INDENT}{marked(line.text, line.marks, style)}"
+    if passage.left:
+        yield f"{INDENT}{style(f'... {passage.left} more lines: whence show {safe(one.note.key)}#{passage.line}', dim=True)}"
+
+
+def _excerpt_lines(note: Note, style: Callable[..., str]) -> Iterator[str]:
+    lines, left = excerpt(note.text, ())
+    yield from (f"{INDENT}{marked(line.text, line.marks, style)}" for line in lines)
+    if left:
+        yield f"{INDENT}{style(f'... {left} more lines', dim=True)}"
+
+
+def _state_lines(memory: Memory, note: Note, style: Callable[..., str]) -> Iterator[str]:
+    """Whether the code of a note has changed, and whether its file is broken."""
     if changed := memory.changed_code(note):
         yield f"{INDENT}{style(safe(changes_line(changed)), fg='yellow')}"
     if note.problem:
@@ -178,24 +199,35 @@ def _text_lines(memory: Memory, note: Note, words: Sequence[str], style: Callabl
 
 
 def recall_content(memory: Memory, found: RecallResponse, *, with_why: bool) -> Document:
-    """Recalled notes in full, as MCP content."""
-    from whence.memory.recall import LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
+    """Recalled notes as MCP content: of each the passage that answers, the longer the better it ranks; fillers are left out."""
+    from whence.memory.passages import MAX_PASSAGE  # noqa: PLC0415  -- as above
+    from whence.memory.recall import FAINT, LOW_CONFIDENCE  # noqa: PLC0415  -- loaded with the memory
 
     document = Document([] if found else [["nothing found in the notes"]])
     if found and found.is_low_confidence:
         document.item(LOW_CONFIDENCE)
     if found.remark:
         document.item(safe(found.remark))
-    for place, one in enumerate(found, 1):
+    listed = [one for one in found if one.label != FAINT] or found
+    for place, one in enumerate(listed, 1):
         note, changed = one.note, memory.code_changes(one.note)
-        day = f", {note.updated:%Y-%m-%d}" if note.updated else ""
+        day = f", {day}" if (day := day_of(note)) else ""
         topic = f" {note.topic!r}" if note.topic else ""
         source = f", from {note.source[:MAX_SOURCE]}" if note.source else ""
         held = ", its code is as it was" if note.about and not changed else ""
         document.item(f"{place}. {safe(note.key)} [{one.label} {one.score:.2f}] {note.kind}{safe(topic)}{day}{safe(source)}{held}")
         document.more(*([f"  {safe(other).upper()}"] if (other := other_owner(memory, note)) else ()))
         document.more(*([f"  THE CODE HAS CHANGED SINCE: {safe(changed)}"] if changed else ()), *flag_content(flags_in(note), "this note"))
-        document.more(*(f"  | {safe(line)}" for line in note.text.strip("\n").split("\n")))  # no line of a note can pass for ours
+        worth = one.score / listed[0].score if listed[0].score > 0 else 0.0
+        passage = one.passage_within(max(LEAST_PASSAGE, int(MAX_PASSAGE * min(worth, 1.0))))
+        document.more(*(f"  | {safe(line)}" for line in passage.lines))  # no line of a note can pass for ours
+        document.more(
+            *(
+                [f"  ({passage.left} more pieces from line {passage.line}: whence show {safe(note.key)}#{passage.line})"]
+                if passage.left
+                else ()
+            )
+        )
         document.more(*([f"  (and {len(one.alike)} alike)"] if one.alike else ()), *(why_content(one.why) if with_why else ()))
     return document
 
@@ -218,6 +250,7 @@ def recall_json(memory: Memory, query: str, found: RecallResponse, *, with_why: 
                 "distance": one.distance,
                 "changed": changes_json(changed),
                 "alike": list(one.alike),
+                "passage": {"text": one.passage.text, "line": one.passage.line, "left": one.passage.left, "date": day_of(one.note)},
                 **_trust_json(memory, one.note, changed),
                 **({"why": why_json(one.why)} if with_why else {}),
             }
