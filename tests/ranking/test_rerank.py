@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from embed.tiny_models import sentence_model
 from sample_trees import whence, write
 from whence.app.index import Index
+from whence.app.workspace import IndexSession
 from whence.core.errors import SettingError
 from whence.memory.memory import Memory
 from whence.ranking.rerank import SecondLook
@@ -164,6 +166,19 @@ def test_notes_are_read_passage_by_passage(tmp_path: Path, model: str):
         assert max(line.value for line in found.values()) > 0
         again = {one.note.topic: line for one in memory.recall(QUESTION) for line in one.why if line.signal == "note_rerank"}
         assert again == found
+
+
+def test_a_server_takes_the_time_that_is_set_for_servers(tree: Path, own_data_dir: Path):
+    async def asked() -> int:
+        session = IndexSession(tree, {"rerank.milliseconds": "1", "rerank.server_milliseconds": "2"})
+        try:
+            found: int = await session.ask(lambda index, _: index.settings.rerank.milliseconds if index is not None else 0)
+            return found
+        finally:
+            await session.aclose()
+
+    Index.open(tree, data_dir=own_data_dir).close()
+    assert asyncio.run(asked()) == 2
 
 
 def test_what_was_not_read_counts_as_the_least_similar_that_was():

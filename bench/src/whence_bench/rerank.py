@@ -86,7 +86,7 @@ def compare(measure: str, ask: Ask, model: str) -> Compared:
     with TemporaryDirectory(prefix="whence-bench-") as place:
         data = Path(place)
         without, cold, warm = (np.array(list(ask(settings, data))) for settings in ({}, chosen, chosen))
-        return Compared(measure, without, cold, warm, (data / CACHE).stat().st_size)
+        return Compared(measure, without, cold, warm, sum(file.stat().st_size for file in (data / CACHE).parent.iterdir()))
 
 
 def benchmarks(places: Mapping[str, str]) -> dict[str, tuple[str, Ask]]:

@@ -148,7 +148,8 @@ class IndexSession:
             from whence.memory.memory import Memory  # noqa: PLC0415  -- an idle server stays small
 
             if self._memory is None:
-                self._memory = Memory.open(repository=self.root, command_line=self._settings, everywhere=self._everywhere)
+                chosen, ours = self._settings, self._time_for_second_looks()
+                self._memory = Memory.open(repository=self.root, command_line=chosen, settings=ours, everywhere=self._everywhere)
             return question(self._memory)
 
         return await self._run(answer)
@@ -199,6 +200,10 @@ class IndexSession:
     def settings(self) -> Settings:
         """The settings of this root."""
         return self._index.settings if self._index is not None else load_settings(self.root, command_line=self._settings)[0]
+
+    def _time_for_second_looks(self) -> dict[str, int]:
+        """Whoever asks a server waits longer."""
+        return {"rerank.milliseconds": load_settings(self.root, command_line=self._settings)[0].rerank.server_milliseconds}
 
     def unindexed_files(self) -> list[str]:
         """The files that are not in the index, or not in their current state."""
@@ -263,7 +268,7 @@ class IndexSession:
         from whence.index.watch import TreeWatcher  # noqa: PLC0415  -- as above
 
         if self._index is None:
-            self._index = Index.open(self.root, refresh=False, command_line=self._settings)
+            self._index = Index.open(self.root, refresh=False, command_line=self._settings, settings=self._time_for_second_looks())
             self._database = _file_id(self._index)
             self._watcher = TreeWatcher(self._index.writer) if self._index.settings.mcp.watch else None
         return self._index

@@ -96,6 +96,7 @@ class RerankSettings:
     milliseconds: int = _setting(
         300, "processor time for what one answer reads for the first time; the rest is read the next time", min=0, max=600_000
     )
+    server_milliseconds: int = _setting(1_500, "the same in a server, of agents or of the page", min=0, max=600_000)
     cache_mb: int = _setting(128, "megabytes of vectors that are kept for all indexes; those not needed for longest go first", min=1)
 
 

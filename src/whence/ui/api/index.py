@@ -220,7 +220,8 @@ def _model(index: Index) -> ModelView:
 
 def _chosen_settings(index: Index) -> list[SettingView]:
     """The settings that the user chose, without those that every server sets."""
-    chosen = [one for one in index.provenance if one.source != "default" and SERVER_SETTINGS.get(one.name) != str(one.value)]
+    ours = ("default", "call")  # a session calls with what it sets itself
+    chosen = [one for one in index.provenance if one.source not in ours and SERVER_SETTINGS.get(one.name) != str(one.value)]
     return [SettingView.of(one, value=strip_secrets(str(one.value))) for one in chosen]
 
 
