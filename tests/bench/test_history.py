@@ -480,6 +480,12 @@ def test_the_functions_of_commits_are_ranked_and_counted(mended: History, tmp_pa
     assert "functions in 5" in capsys.readouterr().out
 
 
+def test_without_a_commit_that_changed_functions_there_is_an_error_and_no_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    Project(tmp_path / "corpus" / "new").commit("The first version of the library", FIRST)
+    assert main(["bench", "history", "--symbols", "--corpus", str(tmp_path / "corpus")]) == 2
+    assert "no repository has history to ask about" in capsys.readouterr().err
+
+
 # Fetching.
 def test_histories_are_fetched_whole_and_found_by_name(grown_once: Path, tmp_path: Path):
     shutil.copytree(grown_once, tmp_path / "host" / "ada" / "project")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence_bench.speed.harness import Room
 
 #: Commits of one repository whose functions are asked for.
-FUNCTIONS_PER_REPOSITORY = 20
+FUNCTIONS_PER_REPOSITORY = 42
 judged_option = click.option(
     "--judged",
     "judged_file",

@@ -18,6 +18,7 @@ import numpy as np
 from whence.app.index import Index
 from whence.context.changes import innermost
 from whence.context.pipeline import ContextRun, RankedSymbols, rank_symbols
+from whence.core.errors import UsageError
 from whence.core.profiles import SYMBOLS, SYMBOLS_FIRST, Weight
 from whence.core.types import CALLABLES, Unit
 from whence.index.segment import name_hash
@@ -157,6 +158,8 @@ def run(repositories: Sequence[History], per_repository: int, progress: Progress
             ranked = _ranked(index, question.text, wanted)
             questions.append(_answered(repository.name, question, ranked, wanted))
             cases.append(_case(repository.name, ranked, wanted))
+    if not questions:
+        raise UsageError("no repository has history to ask about", hint="clones need their history: no --depth")
     progress(len(repositories), len(repositories))
     return questions, cases
 
