@@ -328,3 +328,54 @@ def test_text_made_to_be_slow_to_read_is_not(text):
 def test_a_line_of_an_unknown_type_with_an_empty_key_is_passed_over():
     sessions, _ = sessions_of([b'{"type": "", "": ""}'], name="talk")
     assert sessions == []
+
+
+# Exports of chats.
+def node(parent: str | None, role: str, *parts: object, children: tuple[str, ...] = (), **message: object) -> dict[str, object]:
+    content = {"content_type": "text", "parts": list(parts)}
+    said = {"author": {"role": role, "name": None}, "content": content, "create_time": 1_700_000_000.5, "recipient": "all", **message}
+    return {"message": said, "parent": parent, "children": list(children)}
+
+
+def test_of_a_chatgpt_conversation_the_branch_that_was_shown_last_is_read():
+    mapping = {
+        "root": {"message": None, "parent": None, "children": ["hidden"]},
+        "hidden": node("root", "system", "", metadata={"is_visually_hidden_from_conversation": True}, children=("ask",)),
+        "ask": node("hidden", "user", "How often do we retry?", children=("old", "call")),
+        "old": node("ask", "assistant", "Never."),
+        "call": node("ask", "assistant", "search()", recipient="browser", children=("tool",)),
+        "tool": node("call", "tool", "results", children=("new",)),
+        "new": node("tool", "assistant", {"content_type": "image_asset_pointer"}, "Five times.", children=("thanks",)),
+        "thanks": node("new", "user", "Thanks\x00", children=()),
+    }
+    conversation = {"title": "Retries", "create_time": 1.7e9, "conversation_id": "6f1e", "current_node": "thanks", "mapping": mapping}
+    for shown in ("thanks", None):
+        (session,), skipped = sessions_in([{**conversation, "current_node": shown}], name="conversations")
+        assert [(turn.speaker, turn.text) for turn in session.turns] == [
+            ("User", "How often do we retry?"),
+            ("Assistant", "Five times."),
+            ("User", "Thanks\ufffd"),
+        ]
+        assert (session.name, session.identity, skipped) == ("Retries", "6f1e", [])
+        assert session.began is not None
+
+
+def test_a_tree_that_is_a_circle_or_no_tree_ends():
+    circle = {"a": node("b", "user", "one"), "b": node("a", "assistant", "two")}
+    (session,), _ = sessions_in([{"mapping": circle, "current_node": "a"}], name="x")
+    assert len(session.turns) == 2
+    assert sessions_in([{"mapping": {"a": 1, "b": {"message": 2, "parent": 3}}}], name="x")[0] == []
+
+
+def test_a_claude_export_is_read_with_its_names():
+    messages = [
+        {"uuid": "1", "sender": "human", "text": "How often?", "content": [], "created_at": "2026-01-05T10:00:00Z"},
+        {"uuid": "2", "sender": "assistant", "text": "Five times.", "created_at": "2026-01-05T10:01:00Z"},
+    ]
+    (session,), skipped = sessions_in([{"uuid": "c-1", "name": "Retries", "chat_messages": messages}], name="conversations")
+    assert ([turn.text for turn in session.turns], session.name, session.identity, skipped) == (
+        ["How often?", "Five times."],
+        "Retries",
+        "c-1",
+        [],
+    )

@@ -1,8 +1,9 @@
 """Conversations in JSON lines, grouped by session.
 
-Four shapes of lines are known, in any mixture: session files of Claude Code, rollouts of Codex, messages with a role
-(one per line, or a list of them), and lines with a speaker and a text. Only the conversation is read: tool calls and
-their output, thinking, instructions and text that a program wrote in the user's name are left out.
+Five shapes of lines are known, in any mixture: session files of Claude Code, rollouts of Codex, the trees of ChatGPT's
+export, messages with a role (one per line, or a list of them, as in Claude.ai's export), and lines with a speaker and a
+text. Only the conversation is read: tool calls and their output, thinking, instructions and text that a program wrote in
+the user's name are left out.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ MONTHS = "January February March April May June July August September October No
 
 _SPEAKERS = ("speaker", "author", "from", "sender", "name", "user")
 _TEXTS = ("text", "content", "message", "body", "value")
-_TIMES = ("timestamp", "time", "date", "ts", "created_at")
+_TIMES = ("timestamp", "time", "date", "ts", "created_at", "create_time")
 _SESSIONS = ("session", "session_id", "sessionId", "thread", "thread_id", "conversation", "conversation_id")
 _LISTS = ("messages", "turns", "chat_messages", "conversations", "conversation")
 _TITLES = {"summary": "summary", "ai-title": "aiTitle", "custom-title": "customTitle"}  # later ones take precedence
@@ -194,6 +195,8 @@ def _parse_line(record: object, number: int) -> _Line | None:
 
 def _plain_line(record: Mapping[str, Any], number: int) -> _Line | None:
     """A line with one message or several."""
+    if isinstance(record.get("mapping"), dict):
+        return _conversation(record, list(_branch(record)), number)
     messages = next((record[key] for key in _LISTS if isinstance(record.get(key), list)), None)
     if messages is not None:
         return _conversation(record, messages, number)
@@ -230,9 +233,33 @@ def _conversation(record: Mapping[str, Any], messages: list[object], number: int
     at = _time(record)
     turns = [turn for message in messages if isinstance(message, dict) for turn in _message_turn(message, at) or ()]
     own = _session(record) or _string(record, "id") or _string(record, "uuid") or ("" if number == 1 else str(number))
-    title = record.get("title")
+    title = next((record[key] for key in ("title", "name") if record.get(key)), None)
     line = _Line(tuple(turns), session=own, project=_folder(record.get("cwd")))
     return replace(line, title=_one_line(title)) if isinstance(title, str) else line
+
+
+def _branch(record: Mapping[str, Any]) -> Iterator[object]:
+    """The messages of a ChatGPT conversation, first to last: a tree, of which the branch that was shown last is read."""
+    nodes = {key: node for key, node in record["mapping"].items() if isinstance(node, dict)}
+    last = record.get("current_node")
+    way: dict[object, None] = {}
+    at = last if last in nodes else next((key for key in reversed(nodes) if not nodes[key].get("children")), None)
+    while isinstance(at, str) and at in nodes and at not in way:
+        way[at] = None
+        at = nodes[at].get("parent")
+    for key in reversed(way):
+        message = nodes[str(key)].get("message")
+        if isinstance(message, dict) and isinstance(author := message.get("author"), dict) and _is_shown(message):
+            named = {"speaker": author["name"]} if isinstance(author.get("name"), str) else {}
+            yield {**named, "role": author.get("role"), "content": message.get("content"), "timestamp": message.get("create_time")}
+
+
+def _is_shown(message: Mapping[str, Any]) -> bool:
+    """Whether a message of ChatGPT is part of the conversation: no settings, thoughts or calls of tools."""
+    content, metadata = message.get("content"), message.get("metadata")
+    hidden = isinstance(metadata, dict) and metadata.get("is_visually_hidden_from_conversation") is True
+    kind = content.get("content_type", "text") if isinstance(content, dict) else ""
+    return not hidden and message.get("recipient", "all") == "all" and kind in ("text", "multimodal_text")
 
 
 def _message_turn(record: Mapping[str, Any], at: datetime | None) -> tuple[Turn, ...] | None:
