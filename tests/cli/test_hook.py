@@ -116,6 +116,30 @@ def test_a_session_in_an_indexed_repository_is_reminded_to_ask(tree, tmp_path):
     assert later.read_text() == "export WHENCE_SESSION=claude-code WHENCE_LEARN_IMPLICIT=true\n"
 
 
+def test_a_prompt_is_given_the_notes_that_surely_matter_within_300_tokens_and_else_nothing(tree, called, monkeypatch):
+    monkeypatch.setattr("whence.cli.hook.SECONDS", 60.0)
+    with Memory.open(repository=tree) as memory:
+        memory.remember("Invoices are rounded to cents per line, never per total. " * 60, project="shop-tree", topic="rounding")
+        memory.remember("We retry five times, then the queue.", project="shop-tree", about=["shop/cart.py#Cart.total"], repository=tree)
+        memory.remember("Invoices of others are rounded up.", project="other")
+    (tree / "shop/cart.py").write_text("class Cart:\n    def total(self):\n        return 5\n")
+
+    def told(prompt: object, agent: str = "claude-code") -> str:
+        out, err = called("prompt", "--agent", agent, given={"prompt": prompt, "cwd": str(tree)}, cwd=tree.parent)
+        assert err == ""
+        return out
+
+    said = json.loads(told("fix the rounding of invoices in the total"))["hookSpecificOutput"]
+    assert said["hookEventName"] == "UserPromptSubmit"
+    assert "shop-tree/rounding:" in said["additionalContext"]
+    assert "of others" not in said["additionalContext"]
+    assert count_tokens(said["additionalContext"]) <= 300
+    assert json.loads(told("how many times do we retry", "gemini"))["hookSpecificOutput"]["hookEventName"] == "BeforeAgent"
+    assert "(ITS CODE HAS CHANGED SINCE)" in told("how many times do we retry")
+    for prompt in ("add a dark mode to the settings page", "please commit and push", "go on", "/compact now please", "", None, 7):
+        assert told(prompt) == ""
+
+
 def test_what_is_told_keeps_its_budget():
     text = "\n".join(f"- line {number} 测试 {'x' * (number % 7)}" for number in range(400))
     cut = within(text, 200)
@@ -186,8 +210,8 @@ def test_where_nothing_was_asked_yet_nothing_is_made(tree, own_data_dir, called)
         (["used"], {"tool_input": {"file_path": 7, "edits": "x", "offset": -1, "files": [None]}, "cwd": ["x"]}, ""),
         (["used"], {"tool_input": {"file_path": "a\0b"}}, ""),
         (["session-start"], {"cwd": "/nowhere/at/all"}, ""),
-        (["later", "--with", "something"], {}, "whence: unknown hook 'later'; the hooks are session-start, used\n"),
-        ([], {}, "whence: no hook given; the hooks are session-start, used\n"),
+        (["later", "--with", "something"], {}, "whence: unknown hook 'later'; the hooks are session-start, prompt, used\n"),
+        ([], {}, "whence: no hook given; the hooks are session-start, prompt, used\n"),
     ],
 )
 def test_trouble_is_one_line_at_most(arguments, given, complaint, tree, called):

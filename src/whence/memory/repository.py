@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from whence.memory.note import FOLDER, PROJECT, USER
-from whence.source.git import common_dir, has_commit, is_shallow, main_root, remote_of
+from whence.source.git import common_dir, has_commit, is_shallow, main_root, read_head, remote_of
 from whence.storage.files import write_atomically
 from whence.text.slugs import project_folder
 
@@ -96,8 +96,8 @@ def _identity(root: Path, known: Mapping[str, Any]) -> str:
     for identity, entry in known.items():
         if identity.startswith(COMMIT) and place in entry.get("places", ()) and has_commit(root, identity.removeprefix(COMMIT)):
             return identity
-    if not common_dir(root):
-        return FOLDER + str(root)
+    if read_head(root) is None:  # no git, or no commit yet
+        return FOLDER + str(main_root(root))
     if is_shallow(root):
         remote = remote_of(root)
         same = (identity for identity, entry in known.items() if identity.startswith(COMMIT) and entry.get("remote") == remote)

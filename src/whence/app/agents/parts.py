@@ -14,7 +14,7 @@ from whence.app.agents.registry import is_our_entry
 from whence.app.agents.text_edits import TextEdit, gap_after, marked_block, put_block, remove_block
 
 #: One of our commands among the hooks, whatever its path.
-_OUR_HOOK = re.compile(r"\bwhence\b\S*\s+hook\s+(?:session-start|used)\b")
+_OUR_HOOK = re.compile(r"\bwhence\b\S*\s+hook\s+(?:session-start|prompt|used)\b")
 
 
 class PartState(Enum):

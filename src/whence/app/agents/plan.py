@@ -105,7 +105,8 @@ def hook_parts(agent: Agent, command: list[str]) -> list[ConfigPart]:
     if agent.hooks is None:
         return []
     parts: list[ConfigPart] = []
-    for event, name, matcher in ((agent.hooks.session_start, "session-start", ""), (agent.hooks.after_tool, "used", agent.hooks.matcher)):
+    calls = [(agent.hooks.session_start, "session-start", ""), (agent.hooks.after_tool, "used", agent.hooks.matcher)]
+    for event, name, matcher in [*calls, *([(agent.hooks.prompt, "prompt", "")] if agent.hooks.prompt else [])]:
         line = shlex.join([*command, "hook", name, "--agent", agent.name])
         hook = {"type": "command", "command": line, "timeout": HOOK_TIMEOUT * agent.hooks.timeout_unit}
         matched = {"matcher": matcher} if matcher else {}

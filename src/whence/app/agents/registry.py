@@ -48,11 +48,12 @@ class AgentFile:
 
 @dataclass(frozen=True, slots=True)
 class AgentHooks:
-    """How an agent runs a command when a session starts, and after a tool has read or edited a file."""
+    """How an agent runs a command when a session starts or a prompt is sent, and after a tool has read or edited a file."""
 
     file: AgentFile
     session_start: str
     after_tool: str
+    prompt: str = ""  # when the user has sent a prompt; empty: nothing can be added to it
     matcher: str = ""  # the tools after which the command runs; empty: all
     grouped: bool = True  # commands are listed in groups, not directly below their event
     timeout_unit: int = 1  # how many of the agent's units make a second
