@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from dataclasses import fields
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from memory.stores import by_hand, opened, slugs, texts
 from sample_trees import git, write
 from whence import Memory
+from whence.core.errors import QueryError
 from whence.memory.note import CATEGORIES, KINDS
 from whence.memory.recall import RecalledNote, RecallResponse
 from whence.memory.request import RecallOptions, RecallRequest
@@ -580,3 +582,28 @@ def test_last_week_is_relative_to_the_time_that_is_asked_about(household: Memory
     household.remember("We painted the door", topic="door", created=datetime(2024, 5, 8, tzinfo=timezone.utc))
     household.remember("We painted the wall", topic="wall", created=datetime(2024, 5, 15, tzinfo=timezone.utc))
     assert slugs(household.recall("what did we paint last week", as_of="2024-05-16"))[0] == "door"
+
+
+# The query language.
+def test_operators_narrow_a_recall_as_options_do(tmp_path):
+    with opened(tmp_path) as memory:
+        memory.remember("We retry five times, then the dead letter queue.", project="shop", tags=["net"], created="2026-01-05")
+        memory.remember("We retry the letter that is dead.", project="post", created="2026-02-05")
+        memory.remember("We retry until the end of the month.", project="shop", kind="skill", created="2026-03-05")
+        everything = len(memory.recall("how do we retry"))
+
+        def found(query: str, **options: Any) -> list[str]:
+            return sorted(one.note.text.split()[2] for one in memory.recall(query, **options))
+
+        assert everything == 3
+        assert found("retry -queue") == ["the", "until"]
+        assert found('retry "dead letter"') == ["five"]
+        assert found("project:shop retry") == ["five", "until"]
+        assert found("retry kind:skill") == ["until"]
+        assert found("retry tag:net") == found("tag:net retry project:shop -month") == ["five"]
+        assert found("retry since:2026-02-01") == ["the", "until"]
+        assert found("retry project:shop", project="post") == ["the"]  # an option wins
+        assert found("retry kind:function") == []  # no note is a function
+        for empty in ("project:shop", "kind:skill tag:net"):
+            with pytest.raises(QueryError, match="the question is empty"):
+                memory.recall(empty)

@@ -29,7 +29,7 @@ from whence.memory.request import MAX_NOTES, NoteFilters, RecallRequest, parse_t
 from whence.memory.staleness import CHANGES, CodeState, CodeStates, code_ref
 from whence.memory.store import NoteStore
 from whence.query.filters import check_distance
-from whence.query.parser import ParsedQuery, note_matches
+from whence.query.parser import ParsedQuery, note_matches, parse_operators
 from whence.source.git import current_branch, read_head, repository_root
 from whence.source.read import strip_secrets
 from whence.storage.files import ABANDONED_SECONDS
@@ -313,18 +313,23 @@ class Memory:
     # Recall.
     def recall(self, query: str | RecallRequest, **options: Unpack[RecallOptions]) -> RecallResponse:
         """The notes that answer a query, best first."""
-        request = RecallRequest.of(query, **options)
-        if not request.query.strip():
-            raise QueryError("the question is empty", hint="say what to recall, or use list")
-        return recall(self._run(request))
+        request = RecallRequest.of(query, **options).with_operators()
+        return self._search(parse_operators(request.query), request)
 
     def search(self, query: ParsedQuery, **options: Unpack[RecallOptions]) -> RecallResponse:
-        """The best notes that meet the conditions of a parsed query; recalls more until there are `k`."""
-        k = options.get("k") or self.settings.memory.k
+        """The best notes that meet the conditions of a parsed query."""
+        return self._search(query, RecallRequest.of("", **options))
+
+    def _search(self, query: ParsedQuery, request: RecallRequest) -> RecallResponse:
+        """The best notes for a query; recalls more until `k` meet its conditions."""
+        if not query.text.strip():
+            raise QueryError("the question is empty", hint="say what to recall, or use list")
+        k = request.k or self.settings.memory.k
         limit = min(k, MAX_NOTES)
         while True:
-            options["k"] = limit
-            found = self.recall(query.text, **options)
+            found = recall(self._run(replace(request, query=query.text, k=limit)))
+            if not query.conditions:
+                return found
             passing = found.filtered(lambda one: note_matches(query, one.note.text, [one.note.key, *(ref.path for ref in one.note.about)]))
             if len(passing) >= k or len(found) < limit or limit == MAX_NOTES:
                 del passing[k:]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from whence.memory.repository import Repository
 
 MAX_NOTES = 10_000
+_OPERATOR = re.compile(r'(?<!\S)(project|topic|kind|tag|since|until):(?:"([^"\n]+)"|([^\s"]+))')
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -113,6 +114,27 @@ class RecallRequest:
         """The time in seconds that the request is asked at: `as_of`, or now."""
         as_of = parse_time(self.as_of, "as_of")
         return as_of.timestamp() if as_of else now
+
+    def with_operators(self) -> RecallRequest:
+        """The same request with `project:`, `topic:`, `kind:`, `tag:`, `since:` and `until:` taken out of its query."""
+        given: dict[str, str] = {}
+        kinds, tags = list(self.kinds), list(self.tags)
+
+        def take(found: re.Match[str]) -> str:
+            name, value = found[1], found[2] or found[3]
+            if name == "kind" and value not in KINDS:
+                return found[0]
+            if name in ("kind", "tag"):
+                (kinds if name == "kind" else tags).append(value)
+            else:
+                given[name] = value
+            return ""
+
+        query = _OPERATOR.sub(take, self.query) if ":" in self.query else self.query
+        if query == self.query:
+            return self
+        new: dict[str, Any] = {name: value for name, value in given.items() if not getattr(self, name)}
+        return replace(self, query=" ".join(query.split()), kinds=tuple(kinds), tags=tuple(tags), **new)
 
     def filters(self, now: float, repository: Repository | None = None) -> NoteFilters:
         """Which notes may be returned, with dates resolved at a time in seconds; by default only the repository's and the user's."""

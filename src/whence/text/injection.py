@@ -66,6 +66,8 @@ def escape_invisible(text: str, escape: Callable[[str], str] = escape_character)
     return _ESCAPED.sub(lambda match: match[0] if match.start() in legitimate else escape(match[0]), text)
 
 
+#: Why turns of two speakers are flagged.
+CONVERSATION = "looks like a conversation"
 KINDS = OVERRIDE, ROLE, MARKUP, ADDRESSED, COMMAND, EXFILTRATE, CONCEAL, AUTHORITY, HIDDEN, ENCODED = (
     "override", "role", "markup", "addressed", "command", "exfiltrate", "conceal", "authority", "hidden", "encoded",
 )  # fmt: skip
@@ -247,7 +249,7 @@ def _match_marks(flow: _Flow) -> Iterator[Instruction]:
         for role in _regex(load_patterns().fragments["TURN"]).findall(line):
             roles.add(role)
             if len(roles) > 1 and roles & {"human", "assistant"}:
-                yield Instruction(MARKUP, number, "looks like a conversation")
+                yield Instruction(MARKUP, number, CONVERSATION)
                 return
 
 

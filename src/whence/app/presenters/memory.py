@@ -285,6 +285,7 @@ def _trust_json(memory: Memory, note: Note, changed: Sequence[tuple[str, str]]) 
 
 def flags_in(note: Note) -> list[Instruction]:
     """What in a note reads like an instruction: agents read this output, too."""
-    from whence.text.injection import flags_of  # noqa: PLC0415  -- loaded with the memory
+    from whence.text.injection import CONVERSATION, flags_of  # noqa: PLC0415  -- loaded with the memory
 
-    return flags_of(enumerate(note.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))
+    found = flags_of(enumerate(note.text.strip("\n").split("\n"), 1), (note.key, note.topic, note.source))
+    return [one for one in found if note.kind != "session" or one.reason != CONVERSATION]  # a session is one
