@@ -70,8 +70,16 @@ class Reference(NamedTuple):
     unit: int  # the row, in the file, of the innermost unit that holds it
     kind: str  # the edge it will be: one of EDGE_KINDS
     name: str
-    receiver: str  # what stands before it: `self`, a variable, a type or a module; empty where nothing does
+    receiver: str  # where what stands before it comes from, as `parse.values` writes it; empty where nothing does
     at: int  # the byte where the name starts
+
+
+class TypeFact(NamedTuple):
+    """What a unit tells of the type of something: of itself, of its result, or of a field of the type around it."""
+
+    unit: int  # the row in the file
+    name: str  # of the field; empty for the unit itself, or for the result of one that is called
+    path: str  # where its value comes from, as `parse.values` writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +106,7 @@ class ParsedFile:
     comments: tuple[tuple[int, int], ...] = ()
     references: tuple[Reference, ...] = ()
     errors: tuple[tuple[int, int], ...] = ()  # first and last lines of what its grammar could not read
+    facts: tuple[TypeFact, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

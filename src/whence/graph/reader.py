@@ -52,6 +52,8 @@ class Graph:
         self.seen: Array = file["seen"] if "seen" in file else np.zeros(len(self.source))
         #: Keys of (unit, name) for mentions that a language server found outside the repository.
         self.outside_names: Array = file["outside_names"] if "outside_names" in file else np.empty(0, np.int64)
+        #: How each reference ended, as `graph.outcomes` numbers it, in the order of the segments' live references.
+        self.outcomes: Array = file["outcomes"]
         self.starts: Array = file["starts"]
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]

@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.index.segment import ERROR_LINES, FILE_COLUMNS, UNIT_COLUMNS, Segment, parsed_columns
 from whence.index.segment_writer import (
+    fact_columns,
     relation_columns,
     unit_posting_columns,
     window_posting_columns,
@@ -188,12 +189,14 @@ def merge_relations(inputs: Sequence[MergeInput]) -> dict[str, Array]:
     names, name_rows = _merge_in_order([unpack_strings(one.arrays, "names") for one in inputs])
     imports, import_rows = _merge_in_order([unpack_strings(one.arrays, "imports") for one in inputs])
     parts, part_rows = _merge_in_order([unpack_strings(one.arrays, "name_parts") for one in inputs])
-    unit_keeps, scopes, relations = [one.keep_units for one in inputs], [], []
+    unit_keeps, scopes, relations, facts = [one.keep_units for one in inputs], [], [], []
     for one, name_row, keep in zip(inputs, name_rows, unit_keeps, strict=True):
         scopes.append(name_row[one.arrays["units.scope"]][keep])
         unit, kind, name, receiver, line = (one.arrays[f"relations.{name}"] for name in ("unit", "kind", "name", "receiver", "line"))
         columns = one.unit_rows[unit], kind, name_row[name], name_row[receiver], line
         relations.append(np.stack([column.astype(np.int64) for column in columns], axis=1)[columns[0] >= 0])
+        told = one.unit_rows[one.arrays["facts.unit"]], name_row[one.arrays["facts.name"]], name_row[one.arrays["facts.path"]]
+        facts.append(np.stack([column.astype(np.int64) for column in told], axis=1)[told[0] >= 0])
     part_ends, part_members = _merge_lists(inputs, "units.part_ends", "units.parts", unit_keeps, part_rows)
     lead_ends, lead_members = _merge_lists(inputs, "units.lead_ends", "leads.term", unit_keeps, None)
     keeps = [one.keep for one in inputs]
@@ -208,6 +211,7 @@ def merge_relations(inputs: Sequence[MergeInput]) -> dict[str, Array]:
         "units.lead_ends": lead_ends,
         "leads.term": lead_members,
         **relation_columns(np.concatenate(relations)),
+        **fact_columns(np.concatenate(facts)),
         "files.import_ends": import_ends,
         "files.import_rows": narrow(import_members),
     }

@@ -47,6 +47,7 @@ from whence.index.segment import (
 )
 from whence.parse import paths
 from whence.parse.languages import BY_NAME, UNKNOWN
+from whence.parse.references import CALLS_APART
 from whence.parse.units import is_constructor, is_hidden, line_starts, own_spans
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import (
@@ -78,8 +79,6 @@ _KIND_ROWS = {kind: row for row, kind in enumerate(KIND_NAMES)}
 LEAD_CHARACTERS = 250
 #: Languages that write a parameter's type before its name.
 TYPE_FIRST = frozenset("java c cpp csharp php dart".split())
-#: Languages in which a variable cannot be called by its bare name.
-CALLS_APART = frozenset({"java", "ruby", "php", "perl"})
 #: Words that may precede a parameter.
 MODIFIERS = frozenset("const final mut ref out in readonly public private protected val var let async static params required late".split())
 _IDENTIFIER = re.compile(r"[^\W\d]\w*")
@@ -444,6 +443,7 @@ class RelationRows:
         self._lead: list[int] = []
         self._lead_ends: list[int] = []
         self._rows: list[tuple[int, int, int, int, int]] = []
+        self._facts: list[tuple[int, int, int]] = []
         self._import_rows: list[int] = []
         self._import_ends: list[int] = []
 
@@ -465,6 +465,8 @@ class RelationRows:
             kind = _EDGE_KIND_ROWS[one.kind] | (OF_RECEIVER if one.unit < 0 else 0)
             name, receiver = names.setdefault(one.name, len(names)), names.setdefault(one.receiver, len(names))
             self._rows.append((first + max(one.unit, 0), kind, name, receiver, bisect_right(lines, one.at)))
+        for fact in parsed.facts:
+            self._facts.append((first + fact.unit, names.setdefault(fact.name, len(names)), names.setdefault(fact.path, len(names))))
         self._import_rows += [self._imports.setdefault(text, len(self._imports)) for text in parsed.imports]
         self._import_ends.append(len(self._import_rows))
 
@@ -481,6 +483,7 @@ class RelationRows:
             "units.lead_ends": np.array(self._lead_ends, np.uint32),
             "leads.term": np.array(self._lead, np.uint16),
             **relation_columns(rows),
+            **fact_columns(np.array(self._facts, np.uint32).reshape(-1, 3)),
             "files.import_ends": np.array(self._import_ends, np.uint32),
             "files.import_rows": narrow(np.array(self._import_rows, np.uint32)),
         }
@@ -523,6 +526,12 @@ def relation_columns(rows: Array) -> dict[str, Array]:
         "relations.receiver": narrow(receiver),
         "relations.line": narrow(line),
     }
+
+
+def fact_columns(rows: Array) -> dict[str, Array]:
+    """The columns of facts about types, given as rows of (unit, name, path)."""
+    unit, name, path = rows.T
+    return {"facts.unit": unit.astype(np.uint32), "facts.name": narrow(name), "facts.path": narrow(path)}
 
 
 @lru_cache(maxsize=MAX_CACHED_WORDS)

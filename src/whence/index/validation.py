@@ -49,9 +49,9 @@ _ROWS = {
     "languages.ends": ("files.language",),
     "parts.ends": ("files.stem_parts", "files.directory_parts"),
     "imports.ends": ("files.import_rows",),
-    "names.ends": ("units.scope", "relations.name", "relations.receiver"),
+    "names.ends": ("units.scope", "relations.name", "relations.receiver", "facts.name", "facts.path"),
     "name_parts.ends": ("units.parts",),
-    "units.first": ("relations.unit",),
+    "units.first": ("relations.unit", "facts.unit"),
     "terms.ends": ("paths.term",),
     "files.units": ("paths.file", "postings.mention"),
 }
@@ -63,6 +63,7 @@ _ALONGSIDE = {
     "postings.unit": ("postings.code",),
     "paths.term": ("paths.file", "paths.place"),
     "relations.unit": ("relations.kind", "relations.name", "relations.receiver", "relations.line"),
+    "facts.unit": ("facts.name", "facts.path"),
 }
 _SORTED = ("paths.term", "mentions.hash")
 #: Types of arrays; all others are unsigned integers.

@@ -16,32 +16,22 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from whence.core.types import CALLABLES, CONTAINERS, VALUES, Reference, Unit
+from whence.core.types import CALLABLES, Reference, TypeFact, Unit
 from whence.parse.endpoints import Spot, endpoints
+from whence.parse.values import UNKNOWN, Expressions, Values, ValueSpans
 
 #: Stands for a receiver that is an expression: its type is not known.
-EXPRESSION = ")"
+EXPRESSION = UNKNOWN
 SUPER = "super"
 #: Receivers that mean the type around a reference; SUPER, `base` and `parent` mean its parents.
 SELF_RECEIVERS = frozenset({"self", "this", "cls", "Self", SUPER, "base", "parent", "static", "__class__"})
 #: How far back a receiver is looked for.
 _REACH = 64
-#: What the name of a variable begins with.
-_VARIABLE = frozenset("abcdefghijklmnopqrstuvwxyz_")
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
-#: What closes an expression.
+#: What closes an expression, and what may stand before one.
 _CLOSING = frozenset(")]}>\"'!?")
-#: A value made of a type and given to a variable: `x = Foo(`, `x := &Foo{`, `x = new Foo(`, `x = Foo::new(`.
-_MADE = re.compile(r"=[ \t]*(?:new |&|await )?([A-Z]\w*)(?:[({]|::new|\.new\b|::default\b)", re.ASCII)
-_ASSIGNED = re.compile(r"[ \t]*:?[ \t]*([\w$]+)", re.ASCII)
-_WORD = re.compile(r"@?[A-Za-z_]\w*", re.ASCII)
-_GO_RECEIVER = re.compile(r"func \((\w+) ", re.ASCII)
-#: A parameter that is many of a type, not one.
-_MANY = re.compile(r"\[\]|\.\.\.|\b(?:list|dict|set|tuple|map)\[")
-#: Types that stand for what they hold.
-_WRAPPERS = frozenset("Optional Option Annotated Final ClassVar Arc Rc Box RefCell Mutex RwLock Cow Pin Lazy".split())
-_MODIFIERS = frozenset("const final mut ref out in readonly public private protected val var let dyn impl async this static".split())
-_CONSTRUCTORS = frozenset({"constructor", "__init__", "init", "initialize", "__construct"})
+_QUOTES = frozenset("\"'`")
+_OPENERS = frozenset("([{,=:!&|+-*/<;%^~") | {""}
 
 #: A type or a constant: a capital first, and long enough to be one. The first letter comes first because a pattern
 #: that begins with a plain class of letters is found several times as fast as one that begins by looking back.
@@ -62,6 +52,13 @@ _KINSHIP = frozenset({"extends", "implements", "decorates"})
 _PASSED = "passed"
 _OWN = frozenset({"self", "this"})
 _UNSURE = frozenset({_PASSED, "references"})
+#: Languages in which a variable cannot be called by its bare name.
+CALLS_APART = frozenset({"java", "ruby", "php", "perl"})
+#: Languages with macros that the grammar takes for text, and calls in them.
+_MACROS = frozenset({"c", "cpp"})
+_CALL = re.compile(r"\b([A-Za-z_]\w+)[ ]?\(")
+#: Names that mean the type around them where they are called.
+_OWN_TYPE = frozenset({"cls", "Self", "self", "static"})
 #: Languages whose words in capitals are keywords.
 _SHOUTING = frozenset({"sql"})
 _WORDS = re.compile(r"\w+")
@@ -79,55 +76,77 @@ class CollectedReferences(NamedTuple):
     passed: Sequence[tuple[int, int]]  # names given as values: functions, or mere variables
     comments: Sequence[tuple[int, int]]
     imports: Iterable[str]
+    values: ValueSpans = ValueSpans()
 
 
 _Said = tuple[int, str, str, str, str]  # a Spot, without the cost of its name
 _Key = tuple[int, str, str, str]  # a Mention without its place
 
 
-def references(source: bytes, heard: CollectedReferences) -> tuple[Reference, ...]:
-    """Everything the units of a file speak of, each once for a unit, in the order of the text."""
+def references(source: bytes, heard: CollectedReferences) -> tuple[tuple[Reference, ...], tuple[TypeFact, ...]]:
+    """Everything the units of a file speak of, each once for a unit, in the order of the text; and what tells of types."""
     code = _without(source, heard.comments)
     text = code.decode("latin-1")
-    said = _from_grammar(text, heard)
+    joining = joining_of(heard.language)
+    expressions = Expressions(text, heard.language, joining.separators, joining.letters)
+    said = _from_grammar(expressions, heard)
     known = _known_names(heard)
-    said += _passed(text, heard, known)
+    said += _passed(expressions, heard, known)
     taken = {one[0] for one in said}
-    said += _capitalised(text, heard.language, taken)
+    said += _capitalised(expressions, taken)
     said += [one for one in _own_fields(text, heard.language, known) if one[0] not in taken]
     said += endpoints(code, heard.language)
     said.sort()
-    found = _Units(heard.units, types_of_names(text, heard.units), known).say(said)
-    return tuple([Reference(row, kind, name, receiver, at) for (row, kind, name, receiver), at in found.items()])
+    values = Values(expressions, heard.units, heard.values)
+    taken.update(one[0] for one in said)
+    said += _bare_calls(expressions, heard, values, taken)
+    said.sort()
+    found = _Units(heard.units, values, known, heard.language).say(said)
+    refs = tuple([Reference(row, kind, name, receiver, at) for (row, kind, name, receiver), at in found.items()])
+    return refs, tuple(values.facts())
 
 
-def _from_grammar(text: str, heard: CollectedReferences) -> list[_Said]:
+def _from_grammar(expressions: Expressions, heard: CollectedReferences) -> list[_Said]:
     """Calls and kin, each with what stands before it."""
-    joining = joining_of(heard.language)
+    text, joining = expressions.text, joining_of(heard.language)
     ends = joining.ends
     settled = {spot.at for spot in heard.kin if spot.kind in _KINSHIP}
     said: list[_Said] = [
-        (at, "calls", name, receiver_of(text, at, joining) if text[at - 1] in ends else "", "")
+        (at, "calls", name, receiver_of(expressions, at, joining) if text[at - 1] in ends else "", "")
         for at, name in heard.calls
         if at not in settled
     ]
     packages = _packages(heard)
     for at, kind, name, _, owner in heard.kin:
         if name:
-            receiver = receiver_of(text, at, joining) if text[at - 1] in ends else ""
+            receiver = receiver_of(expressions, at, joining) if text[at - 1] in ends else ""
             package = next((one for start, one in reversed(packages) if start < at), "") if kind in _KINSHIP else ""
             said.append((at, kind, name, receiver, owner or package))
     return said
 
 
-def _passed(text: str, heard: CollectedReferences, known: set[str]) -> Iterator[_Said]:
+def _bare_calls(expressions: Expressions, heard: CollectedReferences, values: Values, taken: set[int]) -> list[_Said]:
+    """Names that call where nothing else has them: no local of the unit does. And calls in the text of macros."""
+    text, found = expressions.text, []
+    for start, end in heard.values.plain:
+        row = values.row_at(start)
+        if start not in taken and row >= 0 and text[end : end + 1] != ":" and not values.is_local(row, text[start:end]):
+            found.append((start, "calls", _decoded(text[start:end]), "", ""))
+    for unit in heard.units if heard.language in _MACROS else ():
+        if unit.kind == "macro":
+            body = text.find(")", unit.start, unit.end)
+            found += [(one.start(1), "calls", one[1], "", "") for one in _CALL.finditer(text, body, unit.end) if body > 0]
+    return found
+
+
+def _passed(expressions: Expressions, heard: CollectedReferences, known: set[str]) -> Iterator[_Said]:
     """Names given as values that may be functions: the file knows them, or they belong to something."""
-    joining = joining_of(heard.language)
+    text, joining = expressions.text, joining_of(heard.language)
     ends = joining.ends
     for start, end in heard.passed:
         at = start + (text[start] == ":")  # a symbol of Ruby
         if text[at - 1] in ends and at == start:
-            receiver = receiver_of(text, at, joining)
+            receiver = receiver_of(expressions, at, joining)
             if receiver not in _OWN or text[at - 1] == ":":  # `self.name` is a field, and read as one
                 yield (at, _PASSED, _decoded(text[at:end]), receiver, "")
         elif (name := _decoded(text[at:end])) in known:
@@ -155,9 +174,9 @@ def _known_names(heard: CollectedReferences) -> set[str]:
 class _Units:
     """Decides what each thing that is said is to the unit that says it."""
 
-    def __init__(self, units: Sequence[Unit], types: dict[str, str], known: set[str]) -> None:
-        self._units, self._types, self._known = units, types, known
-        self._typed: dict[int, dict[str, str]] = {}
+    def __init__(self, units: Sequence[Unit], values: Values, known: set[str], language: str) -> None:
+        self._units, self._values, self._known = units, values, known
+        self._language, self._calls_apart = language, language in CALLS_APART
 
     def say(self, said: Sequence[_Said]) -> dict[_Key, int]:
         """What each unit says, with the first place of each, in the order of the text."""
@@ -170,17 +189,35 @@ class _Units:
             key = (row, kind, name, receiver)
             if row < 0 or key in seen:
                 continue
-            seen.add(key)
+            if receiver in ("", "self", "this"):  # any other may be of another type elsewhere
+                seen.add(key)
             if receiver or kind in _UNSURE:
-                key = self._key(row, kind, name, receiver)
+                key = self._key(row, kind, name, receiver, at)
+            elif kind == "calls":
+                key = self._plain_call(row, name, at)
             if key[1]:
                 found.setdefault(key, at)
         return found if len(found) <= MOST_OF_ONE_UNIT else _without_tables(found)
 
-    def _key(self, row: int, kind: str, name: str, receiver: str) -> _Key:
-        receiver_type = self._type_of(row, receiver) if receiver and receiver[0] in _VARIABLE else receiver
-        part = kind if kind not in _UNSURE else self._part(row, kind, name, receiver, receiver_type)
-        return (row, part, name, receiver_type)
+    def _key(self, row: int, kind: str, name: str, receiver: str, at: int) -> _Key:
+        path = self._values.known(receiver, row, at) if receiver and receiver not in SELF_RECEIVERS else receiver
+        part = kind if kind not in _UNSURE else self._part(row, kind, name, receiver, path)
+        return (row, part, name, path)
+
+    def _plain_call(self, row: int, name: str, at: int) -> _Key:
+        """A call of a bare name, which may be that of a local that is given a function."""
+        unit = self._units[row]
+        if name in _OWN_TYPE and unit.parents:
+            return (row, "calls", unit.parents[-1], "")
+        if self._language == "ruby" and name in ("new", SUPER):
+            return (row, "calls", name, "self") if name == "new" else (row, "calls", unit.name, SUPER)
+        if self._calls_apart or not self._values.is_local(row, name):
+            return (row, "calls", name, "")
+        path = self._values.known(name, row, at)
+        receiver, _, last = path.rpartition(".")
+        if not last.isidentifier() or "|" in path or path == name:
+            return (row, "calls", name, f"?{name}")
+        return (row, "calls", last, receiver)
 
     def _innermost(self, said: Sequence[_Said]) -> list[int]:
         """The row of the innermost unit that holds each place, -1 where none does."""
@@ -200,17 +237,11 @@ class _Units:
             rows.append(open_[-1])
         return rows
 
-    def _type_of(self, row: int, receiver: str) -> str:
-        """The type of a variable, where the unit or the file tells; else the variable."""
-        typed = self._typed.get(row)
-        if typed is None:
-            typed = self._typed[row] = types_of_parameters(self._units[row])
-        return typed.get(receiver) or self._types.get(receiver) or receiver
-
-    def _part(self, row: int, kind: str, name: str, receiver: str, receiver_type: str) -> str:
+    def _part(self, row: int, kind: str, name: str, receiver: str, path: str) -> str:
         """What a name that is no call is: a reference, a type hint, or nothing that counts."""
         unit = self._units[row]
-        unknown = kind == _PASSED and receiver not in self._known and not receiver_type[:1].isupper()
+        root = _WORDS.search(path)
+        unknown = kind == _PASSED and receiver not in self._known and (root is None or path[0] == "?" or not (root[0] in self._known or root[0][0].isupper()))
         if unknown or name == unit.name:
             return ""
         hints = unit.kind in CALLABLES and name[0].isupper() and name in unit.signature
@@ -246,8 +277,9 @@ def _without(source: bytes, comments: Sequence[tuple[int, int]]) -> bytes:
     return b"".join([*pieces, source[upto:]])
 
 
-def _capitalised(text: str, language: str, taken: set[int]) -> list[_Said]:
+def _capitalised(expressions: Expressions, taken: set[int]) -> list[_Said]:
     """Types and constants, by how they are written; in markup an element of that name is a call."""
+    text, language = expressions.text, expressions.language
     if language in _SHOUTING:
         return []
     joining = joining_of(language)
@@ -259,7 +291,7 @@ def _capitalised(text: str, language: str, taken: set[int]) -> list[_Said]:
             continue
         before = text[at - 1]
         if before in ends:
-            said.append((at, "references", found[0], receiver_of(text, at, joining), ""))
+            said.append((at, "references", found[0], receiver_of(expressions, at, joining), ""))
         elif not markup or before not in "</":
             said.append((at, "references", found[0], "", ""))
         elif before == "<":
@@ -309,8 +341,9 @@ def joining_of(language: str) -> Joining:
     return _JOININGS.get(language, _USUAL)
 
 
-def receiver_of(text: str, at: int, joining: Joining) -> str:
-    """What stands before the name at a place: `self`, a variable, a type, `)` for an expression; empty where nothing does."""
+def receiver_of(expressions: Expressions, at: int, joining: Joining) -> str:
+    """The path of what stands before the name at a place: `self`, a variable, a type, `)` for what has none; empty for nothing."""
+    text = expressions.text
     for separator in joining.separators:
         if text.endswith(separator, 0, at):
             break
@@ -319,62 +352,15 @@ def receiver_of(text: str, at: int, joining: Joining) -> str:
     cut = at - len(separator)
     head = text[max(0, cut - _REACH) : cut]
     rest = head.rstrip(joining.letters)
-    if len(rest) < len(head):
-        return head[len(rest) :]
+    if len(rest) < len(head) and (rest[-1:].isspace() or rest[-1:] in _OPENERS):
+        word = head[len(rest) :]
+        return word if not word[0].isdigit() else EXPRESSION
     if head.endswith("super()"):
         return SUPER
-    if head[-1:] in _CLOSING:
-        return EXPRESSION
     shorter = head.rstrip()
-    if "\n" not in head[len(shorter) :]:  # `...rest`, `return .first`: nothing stands before it
+    if not shorter or (shorter[-1] not in _CLOSING and shorter[-1] not in joining.letters):  # `...rest`: nothing stands before it
+        return EXPRESSION if "\n" in head[len(shorter) :] or shorter[-1:] in _QUOTES else ""
+    if len(shorter) < len(head) and "\n" not in head[len(shorter) :]:  # `return .first`
         return ""
-    word = shorter[len(shorter.rstrip(joining.letters)) :]
-    return word or EXPRESSION
-
-
-def types_of_names(text: str, units: Sequence[Unit]) -> dict[str, str]:
-    """Names of a file that are of one type, and of one only: variables made of it, and fields declared with it."""
-    types: dict[str, str] = {}
-    for name, made in [*_made(text), *_declared(units)]:
-        types[name] = made if types.get(name, made) == made else ""
-    return types
-
-
-def _made(text: str) -> Iterable[tuple[str, str]]:
-    for found in _MADE.finditer(text):
-        start = found.start()
-        before = _ASSIGNED.match(text[max(0, start - _REACH) : start][::-1])
-        if before is not None:
-            name = before[1][::-1]
-            yield name, found[1]
-            if name[0] == "$":  # PHP's receivers are read without it
-                yield name[1:], found[1]
-
-
-def _declared(units: Sequence[Unit]) -> Iterable[tuple[str, str]]:
-    """Fields with their types, and what a constructor is given: it mostly keeps it by the same name."""
-    for unit in units:
-        if unit.kind in VALUES:
-            words = _WORD.findall(unit.signature.partition("=")[0])
-            made = next((word for word in words if word[0].isupper() and word not in _WRAPPERS), "")
-            if made and made != unit.name and not _MANY.search(unit.signature):
-                yield unit.name, made
-        elif unit.parameters and (unit.name in _CONSTRUCTORS or unit.kind in CONTAINERS or unit.name == (unit.parents or ("",))[-1]):
-            yield from types_of_parameters(unit).items()
-
-
-def types_of_parameters(unit: Unit) -> dict[str, str]:
-    """The types that a signature gives to its parameters: `ctx: Context`, `ctx *Context`, `Context ctx`."""
-    types: dict[str, str] = {}
-    for parameter in unit.parameters:
-        if parameter.islower() or _MANY.search(parameter):
-            continue
-        words = _WORD.findall(parameter.partition("=")[0])
-        made = next((word for word in words if word[0].isupper() and word not in _WRAPPERS), "")
-        name = next((word for word in words if (word[0].islower() or word[0] == "_") and word not in _MODIFIERS), "")
-        if made and name:
-            types[name] = made
-    own = _GO_RECEIVER.match(unit.signature)
-    if own is not None and unit.parents:
-        types[own[1]] = unit.parents[-1]
-    return types
+    path = expressions.before(at)
+    return "" if path == "" else path

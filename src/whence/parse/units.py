@@ -25,6 +25,7 @@ from whence.parse.grammars import (
 from whence.parse.languages import BY_NAME, language_of
 from whence.parse.recovery import broken_spans, comments, declarations, error_lines
 from whence.parse.references import CollectedReferences, references
+from whence.parse.values import ValueSpans
 from whence.source.notebook import MARKER, notebook_language
 from whence.source.read import longest_line
 
@@ -119,6 +120,7 @@ class _Reader:
         self.calls: list[tuple[int, str]] = []
         self.kin: list[Spot] = []  # names whose role the grammar knows: parents, decorators, what is thrown
         self.passed: list[tuple[int, int]] = []  # names passed as values: functions, or mere variables
+        self.values: dict[str, list[tuple[int, int]]] = {}  # what tells where values come from, by the name of the capture
         self.imports: list[str] = []
         self.begun: set[int] = set()  # where units begin: a comment there belongs to that unit
         self.named: set[int] = set()  # where the names of definitions end: those are no calls
@@ -139,8 +141,10 @@ class _Reader:
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
-        said = references(self.source, CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports))
-        return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said, tuple(self.errors))
+        spans = ValueSpans(**{name: sorted(set(spans)) for name, spans in self.values.items()})
+        collected = CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports, spans)
+        said, facts = references(self.source, collected)
+        return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said, tuple(self.errors), facts)
 
     def _collect(self, grammar: Grammar, text: bytes) -> dict[str, list[tuple[int, int]]]:
         text = without_noise(text, BY_NAME[self.language].noise)
@@ -161,6 +165,8 @@ class _Reader:
                 self.imports += [_one_line(self._cut(start, end))[:IMPORT_CHARACTERS] for start, end in sorted(spans)]
             elif name == "passed":
                 self.passed += spans
+            elif name in ValueSpans._fields:
+                self.values.setdefault(name, []).extend(spans)
             elif name in EDGE_WEIGHTS:
                 self.kin += [self._spot(name, start, end) for start, end in spans]
             elif name.startswith("embedded."):

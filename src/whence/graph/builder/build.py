@@ -147,7 +147,7 @@ def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
 
 
 #: Raise it with any change that makes different edges from the same segments.
-GRAPH_FORMAT = 8
+GRAPH_FORMAT = 9
 #: Of the columns as `graph_arrays` lists them.
 _COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.uint8, np.float32, np.uint32, np.float64)
 
@@ -179,9 +179,11 @@ def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra
     paths = [path for row, path in enumerate(snapshot.paths) if snapshot.alive[row]]
     bindings = ImportBindings.of(snapshot, ImportResolver(paths, read_text))
     answered = Answered.of(symbols, extra)
-    resolved = answered.without_guesses(symbols, Resolver(symbols, references, bindings).resolve())
+    resolver = Resolver(symbols, references, bindings)
+    resolved = answered.without_guesses(symbols, resolver.resolve())
     edges = with_derived_edges(symbols, _concatenated([resolved, fixture_calls(symbols, references, read_text)]))
-    return graph_arrays(symbols, edges, references.endpoints, extra) | {"outside_names": answered.outside}
+    arrays = graph_arrays(symbols, edges, references.endpoints, extra)
+    return arrays | {"outside_names": answered.outside, "outcomes": resolver.outcome}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ for something of the same name inside.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +18,12 @@ from pathlib import Path
 import numpy as np
 
 from whence.graph.builder.imports import Exports, ImportBindings, Pairs
+from whence.graph.outcomes import BY_PLACE, BY_TYPE, LOCAL, NAMED, OPEN, OUTSIDE
+from whence.graph.builder.types import Facts, TypeFinder
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE
 from whence.index.segment import KIND_NAMES, OF_RECEIVER, name_hash
 from whence.index.snapshot import Snapshot
-from whence.index.symbols import IS_CALLABLE, NameTable, SymbolTable, scoped_key
+from whence.index.symbols import IS_CALLABLE, IS_VALUE, NameTable, SymbolTable, scoped_key
 from whence.parse.references import EXPRESSION, SELF_RECEIVERS, SUPER
 from whence.storage.arrayfile import Array, unpack_strings
 from whence.storage.postings import distinct, is_member
@@ -36,6 +39,8 @@ BY_NAME = 0.6
 #: How far up a member is looked up in parents, and how far out in enclosing types.
 MAX_GENERATIONS = 6
 MAX_ENCLOSING = 4
+#: What may be of two types is sure to mean either; of more types, each a little less.
+MAX_CERTAIN, SEVERAL = 2, 0.75
 #: Receivers that mean only the parents of the type around the reference.
 _PARENT_RECEIVERS = frozenset({SUPER, "base", "parent"})
 #: Self receivers that are plain variables in every other language.
@@ -47,11 +52,14 @@ _MEMBERS_ONLY = frozenset("python go php".split())
 _EXTENSION_METHODS = frozenset("kotlin csharp swift scala".split())
 #: Languages in which every file can reopen a module, and a capital first letter means a module or type.
 _REOPENS_MODULES = frozenset({"ruby"})
+#: Languages in which a type may be written in several parts.
+_PARTIAL_TYPES = frozenset({"csharp", "ruby"})
 _C_HEADERS = (".h", ".hh", ".hpp", ".hxx")
 _CALLS = KIND_ROWS["calls"]
 _MODULES = np.array([KIND_NAMES.index("module"), KIND_NAMES.index("namespace")])
 _INHERITANCE = np.array([KIND_ROWS["extends"], KIND_ROWS["implements"]])
 _NO_ROWS = np.empty(0, np.int64)
+_NAMES = re.compile(r"\w+")
 
 Tier = Callable[[Array, Array], Pairs]  # (file, name) of references -> (row among them, definition)
 Match = tuple[Array, Array, Array]  # (reference, target, share of the confidence)
@@ -85,19 +93,22 @@ class ReferenceColumns:
     line: Array
     by_receiver: Array  # whether the receiver is the type that refers, and not the unit around it: `impl Trait for Type`
     endpoint: Array  # row of `endpoints`, or -1
+    path: Array  # row of `paths` for the receiver
     endpoints: list[str]
+    paths: list[str]  # every receiver as written
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> ReferenceColumns:
         """Read them from the segments."""
-        names = ("unit", "kind", "name", "receiver", "folded_receiver", "receiver_case", "line", "endpoint")
+        names = ("unit", "kind", "name", "receiver", "folded_receiver", "receiver_case", "line", "endpoint", "path")
         columns: dict[str, list[Array]] = {name: [] for name in names}
         endpoints: dict[str, int] = {}
+        paths: dict[str, int] = {}
         for segment, base in zip(snapshot.segments, snapshot.unit_bases, strict=False):
             arrays = segment.arrays
             texts = unpack_strings(arrays, "names").all()
             hashes = np.array([name_hash(text) if text else 0 for text in texts], np.int64)
-            folded = np.array([name_hash(normalize_identifier(text)) if text else 0 for text in texts], np.int64)
+            folded = np.array([name_hash(normalize_identifier(_last_word(text))) if text else 0 for text in texts], np.int64)
             cases = np.array([text[:1].isupper() * (2 - text.isupper()) for text in texts], np.int8)
             is_endpoint = (text.startswith(ENDPOINT_PREFIXES) for text in texts)
             rows = [endpoints.setdefault(text, len(endpoints)) if yes else -1 for text, yes in zip(texts, is_endpoint, strict=True)]
@@ -110,12 +121,22 @@ class ReferenceColumns:
             columns["receiver_case"].append(cases[receiver])
             columns["line"].append(arrays["relations.line"].astype(np.int64))
             columns["endpoint"].append(np.array(rows, np.int64)[name])
+            known = {row: paths.setdefault(texts[row], len(paths)) for row in distinct(receiver.astype(np.int64)).tolist()}
+            places = np.zeros(len(texts), np.int64)
+            places[list(known)] = list(known.values())
+            columns["path"].append(places[receiver])
         whole = {name: np.concatenate(parts) if parts else np.empty(0, np.int64) for name, parts in columns.items()}
         live = snapshot.alive[snapshot.file_of_unit[whole["unit"]]] if len(whole["unit"]) else np.zeros(0, bool)
         whole = {name: column[live] for name, column in whole.items()}
         kind = whole.pop("kind").astype(np.int64)
         endpoint, in_use = _in_use(whole.pop("endpoint").astype(np.int64), list(endpoints))
-        return cls(kind=kind & ~OF_RECEIVER, by_receiver=(kind & OF_RECEIVER) > 0, endpoint=endpoint, endpoints=in_use, **whole)
+        return cls(kind=kind & ~OF_RECEIVER, by_receiver=(kind & OF_RECEIVER) > 0, endpoint=endpoint, endpoints=in_use, paths=list(paths), **whole)
+
+
+def _last_word(path: str) -> str:
+    """The last name of a path: variables and fields often go by the name of their type."""
+    words = _NAMES.findall(path)
+    return words[-1] if words else path
 
 
 def _in_use(rows: Array, endpoints: list[str]) -> tuple[Array, list[str]]:
@@ -135,6 +156,7 @@ class Resolver:
         self.file = symbols.file[references.unit] if len(references.unit) else references.unit
         self.family = symbols.family[self.file] if len(references.unit) else references.unit
         self.open = references.endpoint < 0
+        self.outcome = np.full(len(references.unit), OPEN, np.uint8)
         self._matches: list[Match] = []
         self._parents = self._superclasses = NameTable(_NO_ROWS, _NO_ROWS)
         self._has_no_receiver = references.receiver == 0
@@ -155,14 +177,69 @@ class Resolver:
         """All edges. Inheritance first, because members are looked up along it."""
         inherits = np.isin(self.references.kind, _INHERITANCE)
         self._resolve_inheritance(np.flatnonzero(inherits & self.open))
+        self._outside_parent = self._source[np.flatnonzero(inherits & self.open)]
         self.open &= ~inherits
+        self._find_types()
         self._resolve_self(np.flatnonzero(self.open & self._is_self))
+        self._resolve_by_type(np.flatnonzero(self.open & self._is_self))
         self.open &= ~self._is_self & (self.references.kind != KIND_ROWS["accesses_field"])
         self._resolve_by_receiver(np.flatnonzero(self.open & ~self._has_no_receiver & ~self._is_expression))
         self._resolve_plain(np.flatnonzero(self.open & self._has_no_receiver))
-        rows = np.flatnonzero(self.open)
+        rows = np.flatnonzero(self.open & ~self._missed)
         self._resolve_by_name(rows[~self._is_unresolvable(rows)])
+        self._end_others()
         return self._edges()
+
+    def _find_types(self) -> None:
+        """Look up what the paths of receivers begin with."""
+        facts = Facts(self.symbols.snapshot, self.symbols)
+        self._types = TypeFinder(self.symbols, facts, self._parents, self.exports.module_members)
+        self._missed = np.zeros(len(self.open), bool)  # what stands before it is of a known type, which has no such member
+        self._place = self._types.places[self.references.unit]
+        used = distinct(self._place << 32 | self.references.path)
+        paths = [(key >> 32, self.references.paths[key & 0xFFFFFFFF]) for key in used.tolist()]
+        plain = (self._in_file, self.exports.imported, self.exports.wildcard, self._in_folder)
+        self._types.look_up_roots([*facts.paths, *paths], plain, self._type_tiers)
+
+    def _resolve_by_type(self, rows: Array) -> None:
+        """Members of the types that the path of the receiver leads to."""
+        pair, back = np.unique(self._place[rows] << 32 | self.references.path[rows], return_inverse=True)
+        found = [self._types.types(key >> 32, self.references.paths[key & 0xFFFFFFFF]) for key in pair.tolist()]
+        known = [(at, of, many) for at, values in enumerate(found) for of, many in values]
+        at, of, many = np.array(known, np.int64).reshape(-1, 3).T
+        reference, one = NameTable(at, np.arange(len(at))).pairs(back)
+        self._match_members(rows[reference], of[one], many[one])
+
+    def _match_members(self, reference: Array, of: Array, many: Array) -> None:
+        names = self.references.name
+        known, targets, sizes = [], [], np.bincount(reference, minlength=len(self.open))
+        for row, one, count in zip(reference.tolist(), of.tolist(), many.tolist(), strict=True):
+            found = self._types.called((one, count), int(names[row]), is_call=self.references.kind[row] == _CALLS)
+            known += [row] * len(found)
+            targets += found
+        single = many == 0
+        reference, of = reference[single], of[single]
+        missed = np.setdiff1d(reference, np.array(known, np.int64))
+        self._missed[missed] = ~self._in_language(_EXTENSION_METHODS)[missed]
+        self.outcome[missed[np.isin(missed, reference[self._types.has_parent_among(of, self._outside_parent)])]] = OUTSIDE
+        rows = np.array(known, np.int64)
+        self._match(rows, np.array(targets, np.int64), np.where(sizes[rows] <= MAX_CERTAIN, 1.0, SEVERAL), BY_TYPE)
+
+    def _end_others(self) -> None:
+        """Why what is still open is not known."""
+        rows = np.flatnonzero(self.outcome == OPEN)
+        rows = rows[self.references.endpoint[rows] < 0]
+        name, paths = self.references.name[rows], self.references.paths
+        texts = [paths[row] for row in self.references.path[rows].tolist()]
+        root = np.array([name_hash(found[0]) if (found := _NAMES.match(text)) else 0 for text in texts], np.int64)
+        word = np.where(root > 0, root, np.where([text == "" for text in texts], name, 0))
+        external = is_member(scoped_key(self.file[rows], word), self.bindings.external_words)
+        symbols = self.symbols
+        defined = distinct(scoped_key(symbols.family[symbols.file], symbols.name)[symbols.defines])
+        external |= ~is_member(scoped_key(self.family[rows], name), defined)
+        self.outcome[rows[external]] = OUTSIDE
+        local = np.array([text[:1] == "?" and name_hash(text[1:]) == one for text, one in zip(texts, name.tolist(), strict=True)], bool)
+        self.outcome[rows[local]] = LOCAL
 
     # Inheritance.
     def _resolve_inheritance(self, rows: Array) -> None:
@@ -181,9 +258,21 @@ class Resolver:
         child = self._source[reference]
         is_edge = (child >= 0) & (child != target)
         reference, child, target = reference[is_edge], child[is_edge], target[is_edge]
-        self._parents = NameTable(child, target)
+        part, other = self._parts()
+        self._parents = NameTable(np.concatenate([child, part]), np.concatenate([target, other]))
         extends = self.references.kind[reference] == KIND_ROWS["extends"]
         self._superclasses = NameTable(child[extends], target[extends])
+
+    def _parts(self) -> Pairs:
+        """Each part of a partial type with every other: they have one another's members."""
+        symbols = self.symbols
+        is_partial = np.array([language in _PARTIAL_TYPES for language in symbols.snapshot.languages], bool)
+        rows = np.flatnonzero(symbols.container)
+        rows = rows[is_partial[symbols.file[rows]]] if len(rows) else rows
+        keys = scoped_key(symbols.family[symbols.file[rows]], symbols.full[rows])
+        at, other = NameTable(keys, rows).pairs_up_to(keys, MAX_BY_NAME)
+        apart = rows[at] != other
+        return rows[at][apart], other[apart]
 
     def _sources(self) -> Array:
         """The unit that each reference is from; for `impl Trait for Type` that is the type, -1 if it is unknown."""
@@ -238,7 +327,7 @@ class Resolver:
             at, parent = parents.pairs(owner[left])
             self._resolve_members(rows[left[at]], parent, np.ones(len(at)))
 
-    def _resolve_members(self, reference: Array, of: Array, share: Array) -> None:
+    def _resolve_members(self, reference: Array, of: Array, share: Array, how: int = BY_PLACE) -> None:
         """Look up members in types, then in their parents, generation by generation."""
         for _ in range(MAX_GENERATIONS):
             if not len(reference):
@@ -247,7 +336,7 @@ class Resolver:
             # Only a call means the constructor; any other use of the name means the type.
             fits = (self.references.kind[reference[at]] == _CALLS) | (self.symbols.name[target] != self.symbols.name[of[at]])
             at, target = at[fits], target[fits]
-            self._match(reference[at], target, share[at] / _counts(at, len(reference)))
+            self._match(reference[at], target, share[at] / _counts(at, len(reference)), how)
             left = self.open[reference]
             reference, of, share = reference[left], of[left], share[left]
             at, parent = self._parents.pairs(of)
@@ -256,12 +345,12 @@ class Resolver:
     def _resolve_by_receiver(self, rows: Array) -> None:
         """A receiver is an imported module, a type, or a variable named after its type."""
         self._resolve_module_members(rows)
-        self._resolve_type_members(rows)
-        left = rows[self.open[rows]]
+        self._resolve_by_type(rows[self.open[rows]])
+        left = rows[self.open[rows] & ~self._missed[rows]]
         left = left[~is_member(scoped_key(self.file[left], self.references.receiver[left]), self.bindings.words)]
         keys = scoped_key(self.family[left], self.references.folded_receiver[left])
         at, of = self.symbols.types_by_folded_name.pairs_up_to(keys, MAX_TYPES_BY_NAME)
-        self._resolve_members(left[at], of, np.full(len(at), BY_NAME) / _counts(at, len(left)))
+        self._resolve_members(left[at], of, np.full(len(at), BY_NAME) / _counts(at, len(left)), NAMED)
 
     def _resolve_module_members(self, rows: Array) -> None:
         at, target = self.exports.module_members(self.file[rows], self.references.receiver[rows], self.references.name[rows])
@@ -283,7 +372,8 @@ class Resolver:
     def _resolve_enclosing(self, rows: Array) -> None:
         """Members of the enclosing types and modules; only of modules where a member needs a receiver."""
         symbols = self.symbols
-        owner = symbols.owner[self.references.unit[rows]]
+        unit = self.references.unit[rows]
+        owner = np.where(symbols.container[unit], unit, symbols.owner[unit])
         reopens = self._in_language(_REOPENS_MODULES)
         for _ in range(MAX_ENCLOSING):
             inside = (owner >= 0) & self.open[rows]
@@ -326,7 +416,7 @@ class Resolver:
             some, names = rows[chosen], NameTable(table.keys[allowed], table.rows[allowed])
             limit = np.where(self.references.kind[some] == _CALLS, MAX_BY_NAME, MAX_TYPES_BY_NAME)
             at, target = names.pairs_up_to(scoped_key(self.family[some], self.references.name[some]), limit)
-            self._match(some[at], target, BY_NAME / np.bincount(at, minlength=len(some))[at])
+            self._match(some[at], target, BY_NAME / np.bincount(at, minlength=len(some))[at], NAMED)
 
     # Matches.
     def _match_few(self, rows: Array, at: Array, target: Array) -> None:
@@ -337,21 +427,32 @@ class Resolver:
         few = count <= MAX_BY_NAME
         self._match(rows[at[few]], target[few], 1 / count[few])
 
-    def _match(self, reference: Array, target: Array, share: Array) -> None:
+    def _match(self, reference: Array, target: Array, share: Array, how: int = BY_PLACE) -> None:
         if len(reference):
             self._matches.append((reference, target, share))
             self.open[reference] = False
+            self.outcome[reference] = how
 
     def _edges(self) -> EdgeColumns:
         to_endpoint = np.flatnonzero(self.references.endpoint >= 0)
         endpoints = self.symbols.units + self.references.endpoint[to_endpoint]
         matches = _joined([*self._matches, (to_endpoint, endpoints, np.ones(len(to_endpoint)))])
-        reference, target, share = self._with_definitions(*matches)
+        reference, target, share = self._with_definitions(*self._with_functions(*matches))
         source = self._source[reference]
         is_edge = (source >= 0) & (source != target)
         reference, target, share, source = reference[is_edge], target[is_edge], share[is_edge], source[is_edge]
         confidence = (PARSED_CONFIDENCE * share).astype(np.float32)
         return EdgeColumns(source, target, self.references.kind[reference], confidence, self.references.line[reference])
+
+    def _with_functions(self, reference: Array, target: Array, share: Array) -> Match:
+        """Calls of a constant or field mean the function that it holds."""
+        kinds, target = self.symbols.snapshot.kinds, target.copy()
+        inside = np.flatnonzero((target < self.symbols.units) & (self.references.kind[reference] == _CALLS))
+        for row in inside[IS_VALUE[kinds[target[inside]]]].tolist():
+            found = self._types.called_through(int(target[row]))
+            if len(found) == 1:
+                target[row] = found[0]
+        return reference, target, share
 
     def _with_definitions(self, reference: Array, target: Array, share: Array) -> Match:
         """Matches of a declaration in a C header also match its definition, if there is only one."""

@@ -51,8 +51,8 @@ class Python(Rule):
     def _import(self, folder: str, module: str, local: str) -> Iterator[Binding]:
         files = self._module(folder, module)
         top, dotted, _ = local.partition(".")
-        if files:  # of `a.b.c`, references have `c` as their receiver
-            yield Binding(local.rpartition(".")[2], files, "")
+        if files:
+            yield Binding(local, files, "")
         if dotted and (files := self._module(folder, top)):
             yield Binding(top, files, "")
 

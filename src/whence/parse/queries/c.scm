@@ -142,3 +142,10 @@
 (argument_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
 (initializer_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
 (initializer_pair value: [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+
+; Values
+(declaration declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (array_declarator declarator: (identifier) @targets)])
+(init_declarator declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (array_declarator declarator: (identifier) @targets)])
+(assignment_expression left: (identifier) @targets)
+(field_declaration declarator: [(field_identifier) @targets (pointer_declarator declarator: (field_identifier) @targets) (array_declarator declarator: (field_identifier) @targets)])
+(initializer_pair designator: (field_designator (field_identifier) @slots) value: [(identifier) (pointer_expression argument: (identifier))])

@@ -191,3 +191,13 @@
 (argument_list (pointer_expression argument: (qualified_identifier name: (identifier) @references)))
 (initializer_list [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
 (initializer_pair value: [(identifier) @passed (pointer_expression argument: (identifier) @passed)])
+
+; Values
+(declaration declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (reference_declarator (identifier) @targets) (array_declarator declarator: (identifier) @targets)])
+(init_declarator declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (reference_declarator (identifier) @targets) (array_declarator declarator: (identifier) @targets)])
+(assignment_expression left: (identifier) @targets)
+(field_declaration declarator: [(field_identifier) @targets (pointer_declarator declarator: (field_identifier) @targets) (reference_declarator (field_identifier) @targets) (array_declarator declarator: (field_identifier) @targets)])
+(for_range_loop declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (reference_declarator (identifier) @targets)])
+(alias_declaration name: (type_identifier) @targets)
+(lambda_expression declarator: (abstract_function_declarator parameters: (parameter_list (parameter_declaration declarator: [(identifier) @targets (pointer_declarator declarator: (identifier) @targets) (reference_declarator (identifier) @targets)]))))
+(initializer_pair designator: (field_designator (field_identifier) @slots) value: [(identifier) (pointer_expression argument: (identifier))])

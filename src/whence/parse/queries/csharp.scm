@@ -60,3 +60,13 @@
 (attribute name: [(identifier) @decorates (qualified_name name: (identifier) @decorates)])
 (throw_statement (object_creation_expression type: [(identifier) @throws (qualified_name name: (identifier) @throws)]))
 (throw_expression (object_creation_expression type: [(identifier) @throws (qualified_name name: (identifier) @throws)]))
+
+; Values
+(variable_declarator name: (identifier) @targets)
+(property_declaration name: (identifier) @targets)
+(assignment_expression left: [(identifier) (member_access_expression expression: "this")] @targets)
+(foreach_statement left: (identifier) @targets)
+(catch_declaration name: (identifier) @targets)
+(declaration_expression name: (identifier) @targets)
+(lambda_expression parameters: (implicit_parameter) @given)
+(lambda_expression parameters: (parameter_list (parameter name: (identifier) @given !type)))

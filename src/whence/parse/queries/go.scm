@@ -70,3 +70,10 @@
 ] .))
 (argument_list [(identifier) @passed (selector_expression operand: (identifier) field: (field_identifier) @passed)])
 (keyed_element (literal_element) . (literal_element [(identifier) @passed (selector_expression operand: (identifier) field: (field_identifier) @passed)]))
+
+; Values
+(short_var_declaration left: (expression_list (identifier) @targets))
+(assignment_statement left: (expression_list (identifier) @targets))
+(range_clause left: (expression_list (identifier) @targets))
+(var_spec name: (identifier) @targets)
+(field_declaration name: (field_identifier) @targets)

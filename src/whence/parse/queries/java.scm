@@ -45,3 +45,14 @@
 (annotation name: [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)])
 (throws [(type_identifier) @throws (scoped_type_identifier (type_identifier) @throws .)])
 (throw_statement (object_creation_expression type: [(type_identifier) @throws (scoped_type_identifier (type_identifier) @throws .)]))
+
+; Values
+(variable_declarator name: (identifier) @targets)
+(assignment_expression left: [(identifier) (field_access object: (this))] @targets)
+(enhanced_for_statement name: (identifier) @targets)
+(catch_formal_parameter name: (identifier) @targets)
+(resource name: (identifier) @targets)
+(lambda_expression parameters: (identifier) @given)
+(inferred_parameters (identifier) @given)
+(lambda_expression parameters: (formal_parameters (formal_parameter name: (identifier) @targets)))
+(record_declaration parameters: (formal_parameters (formal_parameter name: (identifier) @targets)))

@@ -184,3 +184,13 @@
 (arguments [(identifier) @passed (member_expression object: [(identifier) (this)] property: (property_identifier) @passed)])
 (pair value: [(identifier) @passed (member_expression object: (identifier) property: (property_identifier) @passed)])
 (call_expression function: (import)) @import
+
+; Values
+(variable_declarator name: (identifier) @targets)
+(assignment_expression left: [(identifier) (member_expression object: (this))] @targets)
+(field_definition property: [(property_identifier) (private_property_identifier)] @targets)
+(for_in_statement left: (identifier) @targets)
+(arrow_function parameter: (identifier) @given)
+(arrow_function parameters: (formal_parameters (identifier) @given))
+(return_statement (_) @returned)
+(arrow_function body: [(call_expression) (member_expression) (new_expression) (identifier) (await_expression)] @returned)

@@ -49,3 +49,10 @@
 (throw_expression (call_expression . [(identifier) @throws (navigation_expression (identifier) @throws .)]))
 (callable_reference (identifier) @references .)
 (value_argument (navigation_expression (_) . (identifier) @passed .))
+
+; Values
+(variable_declaration . (identifier) @targets)
+(assignment . (identifier) @targets)
+(lambda_parameters (variable_declaration . (identifier) @given))
+(return_expression (_) @returned)
+(function_body "=" (_) @returned)

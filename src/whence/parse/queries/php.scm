@@ -43,3 +43,13 @@
 (use_declaration [(name) @implements (qualified_name (name) @implements)])
 (attribute [(name) @decorates (qualified_name (name) @decorates)])
 (throw_expression (object_creation_expression [(name) @throws (qualified_name (name) @throws)]))
+
+; Values
+(assignment_expression left: [(variable_name) (member_access_expression object: (variable_name) name: (name)) (scoped_property_access_expression)] @targets)
+(property_declaration (property_element name: (variable_name) @targets))
+(foreach_statement (_) . (variable_name) @targets)
+(foreach_statement (_) . (pair (_) (variable_name) @targets))
+(catch_clause name: (variable_name) @targets)
+(anonymous_function parameters: (formal_parameters (simple_parameter name: (variable_name) @targets)))
+(arrow_function parameters: (formal_parameters (simple_parameter name: (variable_name) @targets)))
+(return_statement (_) @returned)

@@ -34,3 +34,15 @@
 (argument_list [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])
 (keyword_argument value: [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])
 (pair value: [(identifier) @passed (attribute object: (identifier) attribute: (identifier) @passed)])
+
+; Values
+(assignment left: [(identifier) (attribute object: (identifier))] @targets)
+(assignment left: [(pattern_list (identifier) @targets) (tuple_pattern (identifier) @targets)])
+(named_expression name: (identifier) @targets)
+(for_statement left: (identifier) @targets)
+(for_statement left: [(pattern_list (identifier) @targets) (tuple_pattern (identifier) @targets)])
+(for_in_clause left: (identifier) @targets)
+(for_in_clause left: [(pattern_list (identifier) @targets) (tuple_pattern (identifier) @targets)])
+(as_pattern) @aliased
+(return_statement (_) @returned)
+(yield . (_) @returned)

@@ -25,6 +25,12 @@
   (call !receiver method: (identifier) @_macro arguments: (argument_list . (simple_symbol) @name)) @method
   (#any-of? @_macro "define_method" "alias_method"))
 (alias name: (identifier) @name) @method
+(body_statement
+  (call !receiver method: (identifier) @_macro arguments: (argument_list (simple_symbol) @name)) @method
+  (#any-of? @_macro "delegate" "def_delegator"))
+(body_statement
+  (call !receiver method: (identifier) @_macro arguments: (argument_list . (_) (simple_symbol) @name)) @method
+  (#any-of? @_macro "def_delegators" "def_instance_delegators"))
 
 ; Mentions
 (call method: [(identifier) (constant)] @call)
@@ -43,3 +49,13 @@
   ]))
   (#any-of? @_raise "raise" "fail"))
 (argument_list (simple_symbol) @passed)
+
+; Values
+(assignment left: [(identifier) (instance_variable) (class_variable)] @targets)
+(operator_assignment left: [(identifier) (instance_variable) (class_variable)] @targets)
+(block_parameters (identifier) @given)
+(return (argument_list (_) @returned))
+(method body: (body_statement (_) @returned .))
+(singleton_method body: (body_statement (_) @returned .))
+(identifier) @plain
+(super) @plain

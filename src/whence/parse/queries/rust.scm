@@ -65,3 +65,16 @@
 ((attribute_item (attribute [(identifier) @decorates (scoped_identifier name: (identifier) @decorates)]))
   (#not-match? @decorates "^(derive|cfg|cfg_attr|allow|deny|warn|expect|doc|inline|must_use|repr|non_exhaustive|ignore|default)$"))
 (arguments [(identifier) @passed (scoped_identifier name: (identifier) @passed)])
+
+; Values
+(let_declaration pattern: (identifier) @targets)
+(let_declaration pattern: [(tuple_struct_pattern (identifier) @targets .) (mut_pattern (identifier) @targets) (ref_pattern (identifier) @targets)])
+(let_condition pattern: [(identifier) @targets (tuple_struct_pattern [(identifier) @targets (mut_pattern (identifier) @targets) (ref_pattern (identifier) @targets)] .)])
+(for_expression pattern: (identifier) @targets)
+(for_expression pattern: (tuple_pattern (identifier) @targets))
+(field_declaration name: (field_identifier) @targets)
+(assignment_expression left: (identifier) @targets)
+(const_item name: (identifier) @targets)
+(static_item name: (identifier) @targets)
+(closure_parameters [(identifier) @given (reference_pattern (identifier) @given)])
+(closure_parameters (parameter pattern: (identifier) @targets))

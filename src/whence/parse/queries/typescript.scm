@@ -209,3 +209,15 @@
 (arguments [(identifier) @passed (member_expression object: [(identifier) (this)] property: (property_identifier) @passed)])
 (pair value: [(identifier) @passed (member_expression object: (identifier) property: (property_identifier) @passed)])
 (call_expression function: (import)) @import
+
+; Values
+(variable_declarator name: (identifier) @targets)
+(assignment_expression left: [(identifier) (member_expression object: (this))] @targets)
+(public_field_definition name: [(property_identifier) (private_property_identifier)] @targets)
+(property_signature name: (property_identifier) @targets)
+(for_in_statement left: (identifier) @targets)
+(arrow_function parameter: (identifier) @given)
+(arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @given !type)))
+(arrow_function parameters: (formal_parameters (required_parameter pattern: (identifier) @targets type: (_))))
+(return_statement (_) @returned)
+(arrow_function body: [(call_expression) (member_expression) (new_expression) (identifier) (await_expression) (non_null_expression)] @returned)
