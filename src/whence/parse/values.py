@@ -53,9 +53,8 @@ _TYPE_BEFORE = re.compile(r"([\w.:\\]+(?:<[^;(){}=]*>)?(?:\s*\[\s*\])*)(?:\s*[?*
 _BOUND = re.compile(r"\b([A-Z]\w{0,15})\s*(?::|extends)\s*([A-Za-z_][\w.:]*)")
 _DOC_TYPE = re.compile(r"@(var|return|returns|type|param)\s+\{?([\w\\|.<>\[\]?]+)\}?(?:\s+\$?(\w+))?")
 _ALIAS = re.compile(r"\s*\bas\s+\(?(\w+)")
-_NARROWED = re.compile(
-    r"\bisinstance\((?P<a>\w+), *\(?(?P<b>[\w.]+(?:, *[\w.]+)*)|\$?\b(?P<c>\w+) (?:instanceof|is)(?: final)? (?P<d>[\\A-Z][\w.\\]*)(?:<[^>\n]*>)?(?: (?!and\b|or\b)(?P<e>[a-z]\w*))?"
-)
+_IS_INSTANCE = re.compile(r"isinstance\((\w+), *\(?([\w.]+(?:, *[\w.]+)*)")
+_NARROWED = re.compile(r" (?:instanceof|is)(?: final)? ([\\A-Z][\w.\\]*)(?:<[^>\n]*>)?(?: (?!and\b|or\b)([a-z]\w*))?")
 _SWITCH = re.compile(r"\b(?:switch (\w+) := [\w.]+\.\(type\)|when *\((?:val )?(\w+)[^()\n]*\)) *\{")
 _CASE = re.compile(r"(?:\bcase \*?([\w.]+):|\bis ([A-Z][\w.]*) *->)")
 #: How languages write the type of a name: after a colon, before the name, after a space, or not at all.
@@ -66,6 +65,16 @@ _STYLES = {
 }
 _ASSIGN = re.compile(r"((?:\s*,\s*(?:mut\s+)?[\w$.*]+)*\s*,?\s*[)\]}]*)\s*(\|\|=|\?\?=|:=\s*range\b|=\s*range\b|:=|=(?![=>~])|\bin\b|\bof\b|\bby\b|:(?!:))?\s*")
 _EXTENDS = re.compile(r"\bfun\s+(?:<[^>]*>\s*)?([\w.]+(?:<[^()]*>)?\??)\.\w+\s*\(")
+_OPENS = re.compile(r"\s*(?:<[^()]*>|\[[^()]*\])?\s*\(")
+_ARROW_RESULT = re.compile(r"\)\s*:\s*([^=]+?)\s*=>?")
+_COLON = re.compile(r"\s*:\s*")
+_BRACE = re.compile(r"[ ]?\{")
+_TYPE_COLON = re.compile(r"\s*[)\]]?[?!]?\s*:(?![:=])\s*")
+_DO_BLOCK = re.compile(r"([\w?!]+)(?:\([^()\n]*\))?\s+do\s+\|[^|\n]*\Z")
+_ARROW = re.compile(r"\s*(?::[^=\n]*)?[-=]>")
+_OWN_FIELD = re.compile(r"(?:self|this|\$this|cls)\s*(?:\.|->)\s*|@{1,2}|self::\$|static::\$")
+_NAME_AT_END = re.compile(r"(\w+)\s*(\[\w*\])?\s*\Z")
+_NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_?!"
 _SLOT = re.compile(r"\s*=\s*&?([A-Za-z_]\w*)")
 _IDENTIFIER = re.compile(r"&?([A-Za-z_]\w*)\s*;")
 _GO_TYPE = re.compile(r"(?:\s*,\s*\w+)*[ \t]+(?=[\w*\[(])")
@@ -215,7 +224,7 @@ class Expressions:
         ternary = _TERNARY.match(text, at, end)
         if ternary and self.language not in ("python", "rust", "kotlin"):
             found, at = self.read(ternary.end(), end, depth + 1)
-            colon = re.compile(r"\s*:\s*").match(text, at, end)
+            colon = _COLON.match(text, at, end)
             more, at = self.read(colon.end(), end, depth + 1) if colon else ([], at)
             return [*found, *more], at
         return ([], at) if _COMPARES.match(text, at, end) else (found, at)
@@ -379,7 +388,7 @@ class Expressions:
             if generic and member in ("make_shared", "make_unique", "get", "resolve", "GetRequiredService", "GetService"):
                 return type_paths(generic[0].strip(":<>")), self.brackets.pair[at] + 1
             return [f"{one}.{member}()" for one in found], self.brackets.pair[at] + 1
-        brace = re.compile(r"[ ]?\{").match(text, at, end)
+        brace = _BRACE.match(text, at, end)
         if brace and self.language in ("kotlin", "swift", "ruby") and brace.end() - 1 in self.brackets.pair:
             return [f"{one}.{member}()" for one in found], self.brackets.pair[brace.end() - 1] + 1
         if self.language in _BRACED and member[:1].isupper() and _is_braced(text, at, end):
@@ -561,7 +570,7 @@ class Values:
             words = _WORD.findall(before)
             return (words[-1].rstrip("?!") if words else ""), type_paths(written) or self._default(text)
         if self._style == "first":
-            name = re.search(r"(\w+)\s*(\[\w*\])?\s*\Z", head)
+            name = _NAME_AT_END.search(head)
             return (name[1], type_before(head + (" " if not head.strip() else ""), name.start(1)) if name[1] != head else []) if name else ("", [])
         if self._style == "after":
             name, _, written = head.partition(" ")
@@ -611,7 +620,7 @@ class Values:
                 return [], end
             stop = type_end(text, space.end(), min(len(text), end + 4 * MAX_PATH))
             return type_paths(text[space.end() : stop].partition(" `")[0]), stop
-        colon = re.compile(r"\s*[)\]]?[?!]?\s*:(?![:=])\s*").match(text, end) if self._style == ":" else None
+        colon = _TYPE_COLON.match(text, end) if self._style == ":" else None
         if colon is None:
             return [], end
         stop = type_end(text, colon.end(), min(len(text), end + 4 * MAX_PATH))
@@ -622,22 +631,20 @@ class Values:
         text, brackets = self._text, self._read.brackets
         bracket = brackets.around(start)
         if bracket < 0 or text[max(0, start - 40) : start].rstrip(" ,|(").endswith("do"):
-            head = re.compile(r"([\w?!]+)(?:\([^()\n]*\))?\s+do\s+\|[^|\n]*\Z").search(text[max(0, start - _REACH) : start])
+            head = _DO_BLOCK.search(text[max(0, start - _REACH) : start])
             return f"{self._read.before(max(0, start - _REACH) + head.start(1))}{{}}" if head else UNKNOWN
         close = brackets.pair.get(bracket, -1)
-        if text[bracket] == "(" and re.compile(r"\s*(?::[^=\n]*)?[-=]>").match(text, close + 1):
+        if text[bracket] == "(" and _ARROW.match(text, close + 1):
             bracket = brackets.around(bracket)  # `(a, b) => ...`
         if bracket < 0:
             return UNKNOWN
         end = len(text[:bracket].rstrip()) if text[bracket] == "{" else bracket
         if text[end - 1] == ")" and text[bracket] == "{":
             end = brackets.pair.get(end - 1, end)
-        name = len(text[max(0, end - 60) : end].rstrip("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_?!")) + max(0, end - 60)
+        name = len(text[max(0, end - 60) : end].rstrip(_NAME_LETTERS)) + max(0, end - 60)
         before = self._read.before(name) if name < end else ""
         if before:
             return "|".join(f"{one}{{}}" for one in before.split("|"))
-        if text[name:end] in ("with", "array_map", "array_filter") and text[bracket] != "{":
-            return UNKNOWN
         return UNKNOWN
 
     def _take_aliased(self, start: int, end: int) -> None:
@@ -648,12 +655,17 @@ class Values:
 
     def _take_narrowed(self) -> None:
         text = self._text
-        if "isinstance(" in text or " instanceof " in text or " is " in text:
-            for found in _NARROWED.finditer(text):
-                name, written = found["e"] or found["a"] or found["c"], found["b"] or found["d"]
-                paths = [path for one in written.split(",") for path in type_paths(one)]
-                self._bind(name, found.start(), found.end(), _joined(paths))
-        if ".(type)" in text or "when (" in text:
+        if self._read.language == "python":
+            for found in _IS_INSTANCE.finditer(text):
+                paths = [path for one in found[2].split(",") for path in type_paths(one)]
+                self._bind(found[1], found.start(), found.end(), _joined(paths))
+        else:
+            for found in _NARROWED.finditer(text) if " instanceof " in text or " is " in text else ():
+                before = text[max(0, found.start() - 40) : found.start()]
+                name = found[2] or before[len(before.rstrip(_NAME_LETTERS)) :]
+                if name:
+                    self._bind(name, found.start(), found.end(), _joined(type_paths(found[1])))
+        if (self._read.language == "go" and ".(type)" in text) or (self._read.language == "kotlin" and "when (" in text):
             for switch in _SWITCH.finditer(text):
                 for case in _CASE.finditer(text, switch.end(), self._read.brackets.pair.get(switch.end() - 1, switch.end())):
                     self._bind(switch[1] or switch[2], case.start(), case.end(), _joined(type_paths(case[1] or case[2])))
@@ -663,7 +675,7 @@ class Values:
         if row < 0:
             return
         unit = self._units[row]
-        own = re.compile(r"(?:self|this|\$this|cls)\s*(?:\.|->)\s*|@{1,2}|self::\$|static::\$").match(name)
+        own = _OWN_FIELD.match(name) if name[0] in "stc$@" else None
         if own:
             if path != UNKNOWN:
                 self._fields.append(TypeFact(row, name[own.end() :].lstrip("$"), self.known(self._bounded(path, row), row, start)))
@@ -773,20 +785,29 @@ class Values:
 
     def _declared_result(self, unit: Unit) -> list[str]:
         signature = unit.signature
-        at = re.search(rf"(?<![\w$]){re.escape(unit.name)}\s*(?:<[^()]*>|\[[^()]*\])?\s*\(", signature)
+        start = _name_in(signature, unit.name)
+        at = _OPENS.match(signature, start + len(unit.name)) if start >= 0 else None
         if self._style == "first" and self._read.language != "php":
-            return type_before(signature, at.start()) if at else []
+            return type_before(signature, start) if at else []
         if at is None:
-            arrow = re.search(r"\)\s*:\s*([^=]+?)\s*=>?", signature)
-            return type_paths(arrow[1]) if arrow and self._style == ":" else []
+            arrow = _ARROW_RESULT.search(signature) if self._style == ":" else None
+            return type_paths(arrow[1]) if arrow else []
         rest = signature[at.end() - 1 :]
         rest = rest[_close(rest) + 1 :].strip()
         if self._style == "after":
             return type_paths(next(_split(rest[1:-1], ",")) if rest.startswith("(") and rest.endswith(")") else rest)
-        found = re.match(r"(?:->|:)\s*(.+)", rest)
-        if found is None:
+        if not rest.startswith(("->", ":")):
             return []
-        return type_paths(found[1][: type_end(found[1], 0, len(found[1]))])
+        rest = rest[2 if rest[0] == "-" else 1 :].strip()
+        return type_paths(rest[: type_end(rest, 0, len(rest))])
+
+
+def _name_in(text: str, name: str) -> int:
+    """Where a whole word begins in a text, -1 for nowhere."""
+    at = text.find(name)
+    while at > 0 and (text[at - 1].isalnum() or text[at - 1] in "_$"):
+        at = text.find(name, at + 1)
+    return at
 
 
 def _root(path: str) -> str:
