@@ -45,11 +45,22 @@ class CallTree:
 
     def key(self, name: str) -> str:
         """The key of a symbol, or of the file around its units; AssertionError unless there is just one."""
-        if "." in name and not name.startswith(".") and any(name == self.graph.symbols.snapshot.path(row) for row in self.graph.symbols.file_row.values()):
+        if (
+            "." in name
+            and not name.startswith(".")
+            and any(name == self.graph.symbols.snapshot.path(row) for row in self.graph.symbols.file_row.values())
+        ):
             return f"{name}#"
         fits = [key for key in self.keys if key == name or key.partition("#")[2] == name]
         fits = fits or [key for key in self.keys if key.partition("#")[2].endswith(f".{name}")]
-        fits = list(dict.fromkeys(self.merged(one) if one.startswith(("src/", "include/")) and one.partition("#")[0].endswith((".h", ".c", ".hpp", ".cpp")) else one for one in fits))
+        fits = list(
+            dict.fromkeys(
+                self.merged(one)
+                if one.startswith(("src/", "include/")) and one.partition("#")[0].endswith((".h", ".c", ".hpp", ".cpp"))
+                else one
+                for one in fits
+            )
+        )
         assert len(set(fits)) <= 1 or len({key.partition("#")[2] for key in fits}) == 1, f"{name}: {sorted(set(fits))}"
         return fits[0] if fits else name
 
@@ -103,7 +114,11 @@ class CallTree:
         """Calls that are neither known nor left open by name."""
         candidates = {(source, target) for source, target, _ in self.edges(USES)}
         open_ = {(self.merged(key_of(self.graph, unit)), name) for unit, name in open_calls(self.graph)}
-        return {(caller, callee) for caller, callee in self.missed - candidates if (caller, callee.rpartition(".")[2].rpartition("#")[2]) not in open_}
+        return {
+            (caller, callee)
+            for caller, callee in self.missed - candidates
+            if (caller, callee.rpartition(".")[2].rpartition("#")[2]) not in open_
+        }
 
     @property
     def precision(self) -> float:

@@ -14,6 +14,7 @@ from whence.core.types import EDGE_KINDS, ParsedFile, Reference
 from whence.parse.languages import LANGUAGES
 from whence.parse.references import EXPRESSION, MOST_OF_ONE_UNIT, SUPER, CollectedReferences, joining_of, receiver_of, references
 from whence.parse.units import line_starts, parse, windows
+from whence.parse.values import Expressions
 
 FIXTURES = Path(__file__).parent / "fixtures"
 SAMPLES = sorted(FIXTURES.glob("*/relations.*"))
@@ -106,7 +107,8 @@ def test_a_mention_stands_where_it_says_and_in_its_unit(sample: Path) -> None:
     ],
 )
 def test_what_stands_before_a_name_is_read_as_the_language_joins_names(language: str, source: str, receiver: str) -> None:
-    assert receiver_of(source, source.rindex("name"), joining_of(language)) == receiver
+    joining = joining_of(language)
+    assert receiver_of(Expressions(source, language, joining.separators, joining.letters), source.rindex("name"), joining) == receiver
 
 
 @each(

@@ -65,7 +65,7 @@ class UnresolvedCall:
     """A call of something whose definition is unknown."""
 
     name: str
-    receiver: str  # what is before the name, or its type; may be empty
+    receiver: str  # where what is before the name comes from, as `parse.values` writes it; may be empty
     caller: str
     path: str
     line: int
@@ -77,7 +77,7 @@ class UnresolvedCall:
     @property
     def written(self) -> str:
         """Roughly the call as written in the source."""
-        before = "(...)" if self.receiver == EXPRESSION else self.receiver
+        before = "(...)" if self.receiver == EXPRESSION else self.receiver.lstrip("?:") if self.receiver != f"?{self.name}" else ""
         return f"{before}.{self.name}" if before else self.name
 
     @property
@@ -123,7 +123,8 @@ class _Calls:
 
     def imported_word(self, row: int) -> str:
         """The word of a call that an import statement may have bound."""
-        return self.name[row] if self.receiver[row] in ("", EXPRESSION) else self.receiver[row]
+        root = WORD.search(self.receiver[row])
+        return root[0] if root else self.name[row]
 
 
 class UnresolvedFinder:

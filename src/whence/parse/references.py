@@ -130,7 +130,8 @@ def _bare_calls(expressions: Expressions, heard: CollectedReferences, values: Va
     text, found = expressions.text, []
     for start, end in heard.values.plain:
         row = values.row_at(start)
-        if start not in taken and row >= 0 and text[end : end + 1] != ":" and not values.is_local(row, text[start:end]):
+        is_defined = text[start - 1] in ".:" or text.endswith("def ", 0, start)
+        if not is_defined and start not in taken and row >= 0 and text[end : end + 1] != ":" and not values.is_local(row, text[start:end]):
             found.append((start, "calls", _decoded(text[start:end]), "", ""))
     for unit in heard.units if heard.language in _MACROS else ():
         if unit.kind == "macro":
@@ -241,7 +242,8 @@ class _Units:
         """What a name that is no call is: a reference, a type hint, or nothing that counts."""
         unit = self._units[row]
         root = _WORDS.search(path)
-        unknown = kind == _PASSED and receiver not in self._known and (root is None or path[0] == "?" or not (root[0] in self._known or root[0][0].isupper()))
+        is_known = root is not None and path[0] != "?" and (root[0] in self._known or root[0][0].isupper())
+        unknown = kind == _PASSED and receiver not in self._known and not is_known
         if unknown or name == unit.name:
             return ""
         hints = unit.kind in CALLABLES and name[0].isupper() and name in unit.signature
@@ -352,7 +354,7 @@ def receiver_of(expressions: Expressions, at: int, joining: Joining) -> str:
     cut = at - len(separator)
     head = text[max(0, cut - _REACH) : cut]
     rest = head.rstrip(joining.letters)
-    if len(rest) < len(head) and (rest[-1:].isspace() or rest[-1:] in _OPENERS):
+    if len(rest) < len(head) and (rest[-1:].isspace() or rest[-1:] in _OPENERS or (rest[-1] == "@" and expressions.language != "ruby")):
         word = head[len(rest) :]
         return word if not word[0].isdigit() else EXPRESSION
     if head.endswith("super()"):

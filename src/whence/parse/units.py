@@ -141,8 +141,8 @@ class _Reader:
         units = [*units, *self._leftovers(units)]
         units.sort(key=lambda unit: (unit.start, -unit.end))
         imports = tuple(dict.fromkeys(self.imports))
-        spans = ValueSpans(**{name: sorted(set(spans)) for name, spans in self.values.items()})
-        collected = CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports, spans)
+        values = ValueSpans(**{name: sorted(set(spans)) for name, spans in self.values.items()})
+        collected = CollectedReferences(self.language, units, self.calls, self.kin, self.passed, self.comments, imports, values)
         said, facts = references(self.source, collected)
         return ParsedFile(self.language, tuple(units), imports, tuple(self.comments), said, tuple(self.errors), facts)
 
@@ -157,7 +157,7 @@ class _Reader:
             piece = text[start:end]
             for name, spans in _captured_references(grammar, tree_in_time(grammar.parser, piece).root_node, piece).items():
                 captured[name] = list({*captured.get(name, ()), *((start + first, start + last) for first, last in spans)})
-        embedded: dict[str, list[tuple[int, int]]] = {}
+        embedded = {name.partition(".")[2]: captured.pop(name) for name in [*captured] if name.startswith("embedded.")}
         for name, spans in captured.items():
             if name == "call":
                 self.calls += [(start, self._cut(start, end)) for start, end in spans if end not in self.named]
@@ -169,8 +169,6 @@ class _Reader:
                 self.values.setdefault(name, []).extend(spans)
             elif name in EDGE_WEIGHTS:
                 self.kin += [self._spot(name, start, end) for start, end in spans]
-            elif name.startswith("embedded."):
-                embedded[name.partition(".")[2]] = spans
             else:
                 self._take_prose(name, spans)
         return embedded

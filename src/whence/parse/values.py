@@ -30,6 +30,7 @@ EXTENDED = "+"
 _REACH = 120
 _OPENING, _CLOSING = dict(zip("([{", ")]}", strict=True)), dict(zip(")]}", "([{", strict=True))
 _SELF = frozenset({"self", "this", "cls", "Self", "static", "__class__"})
+_CONSTRUCTORS = frozenset({"constructor", "__init__", "init", "initialize", "__construct"})
 _PARENT = frozenset({"super", "base", "parent"})
 _LITERAL = re.compile(r"[\"'`\d]|[fbru]{1,2}[\"']|[{|\\]|(?:lambda|fn|func|function|def|async function|not)\b")
 _BEFORE = re.compile(r"(?:(?:await|yield|co_await|try|copy|move|ref|async|go|defer|mut|suspend|clone)\b|\.\.\.|[&*!\s]|(?=[^\W\d]))*")
@@ -62,8 +63,12 @@ _STYLES = {
     **dict.fromkeys(("python", "javascript", "typescript", "tsx", "vue", "svelte", "rust", "kotlin", "swift", "scala"), ":"),
     **dict.fromkeys(("java", "csharp", "c", "cpp", "dart", "php"), "first"),
     "go": "after",
+    "zig": ":",
 }
-_ASSIGN = re.compile(r"((?:\s*,\s*(?:mut\s+)?[\w$.*]+)*\s*,?\s*[)\]}]*)\s*(\|\|=|\?\?=|:=\s*range\b|=\s*range\b|:=|=(?![=>~])|\bin\b|\bof\b|\bby\b|:(?!:))?\s*")
+_ASSIGN = re.compile(
+    r"((?:\s*,\s*(?:mut\s+)?[\w$.*]+)*\s*,?\s*[)\]}]*)\s*"
+    r"(\|\|=|\?\?=|:=\s*range\b|=\s*range\b|:=|=(?![=>~])|\bin\b|\bof\b|\bby\b|:(?!:))?\s*"
+)
 _EXTENDS = re.compile(r"\bfun\s+(?:<[^>]*>\s*)?([\w.]+(?:<[^()]*>)?\??)\.\w+\s*\(")
 _OPENS = re.compile(r"\s*(?:<[^()]*>|\[[^()]*\])?\s*\(")
 _ARROW_RESULT = re.compile(r"\)\s*:\s*([^=]+?)\s*=>?")
@@ -75,6 +80,10 @@ _ARROW = re.compile(r"\s*(?::[^=\n]*)?[-=]>")
 _OWN_FIELD = re.compile(r"(?:self|this|\$this|cls)\s*(?:\.|->)\s*|@{1,2}|self::\$|static::\$")
 _NAME_AT_END = re.compile(r"(\w+)\s*(\[\w*\])?\s*\Z")
 _NAME_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_?!"
+_LAMBDA = re.compile(r"\s*(?:\|\s*&?\w+\s*\||\(?\s*\w+\s*\)?\s*[-=]>)\s*(?!\{)")
+#: What begins a statement whose brace opens a block.
+_POINTERS = frozenset({"c", "cpp"})
+_STATEMENTS = ("if ", "for ", "while ", "match ", "switch ", "} else if", "impl", "fn ", "func ", "else", "pub fn", "struct", "pub struct")
 _SLOT = re.compile(r"\s*=\s*&?([A-Za-z_]\w*)")
 _IDENTIFIER = re.compile(r"&?([A-Za-z_]\w*)\s*;")
 _GO_TYPE = re.compile(r"(?:\s*,\s*\w+)*[ \t]+(?=[\w*\[(])")
@@ -140,6 +149,7 @@ class Expressions:
     def __init__(self, text: str, language: str, separators: tuple[str, ...], letters: str) -> None:
         self.text, self.language, self._letters = text, language, letters
         self._separators = separators
+        self._sigils = "@" if language == "ruby" else "$#"
         marks = sorted({*separators, *(("!!.", "!.") if "." in separators else ())}, key=len, reverse=True)
         self._separator = re.compile(r"\s*(?:" + "|".join(map(re.escape, marks)) + r")(?![.>])\s*")
 
@@ -181,7 +191,7 @@ class Expressions:
                     continue
             elif last in self._letters or last in "?!":
                 at = len(text[max(0, at - 80) : at].rstrip("?!").rstrip(self._letters)) + max(0, at - 80)
-                while at and text[at - 1] in "@$#":
+                while at and text[at - 1] in self._sigils:
                     at -= 1
             elif last == ">":
                 opening = text.rfind("<", max(0, at - _REACH), at)
@@ -194,7 +204,7 @@ class Expressions:
             head = text[max(0, at - 40) : at]
             bare = head.rstrip()
             separator = next((one for one in self._separators if bare.endswith(one)), "")
-            if not separator or bare.endswith(".."):
+            if not separator or bare.endswith("..") or (separator == "\\" and bare[-2:-1] not in self._letters):
                 return at - len(head) + len(bare) - 3 if head != bare and bare.endswith("new") else at
             at -= len(head) - len(bare[: -len(separator)].rstrip())
         return at
@@ -229,7 +239,7 @@ class Expressions:
             return [*found, *more], at
         return ([], at) if _COMPARES.match(text, at, end) else (found, at)
 
-    def _primary(self, at: int, end: int, depth: int) -> tuple[list[str], int]:
+    def _primary(self, at: int, end: int, depth: int) -> tuple[list[str], int]:  # noqa: PLR0911  # one for each way to begin
         text = self.text
         before = _BEFORE.match(text, at, end)
         at = before.end() if before else at
@@ -249,16 +259,16 @@ class Expressions:
             return [], at
         return self._named(word, end, depth)
 
-    def _named(self, word: re.Match[str], end: int, depth: int) -> tuple[list[str], int]:
+    def _named(self, word: re.Match[str], end: int, depth: int) -> tuple[list[str], int]:  # noqa: PLR0911  # one for each kind of name
         text, name, at = self.text, word[0], word.end()
-        if self.language == "php" and text.startswith("\\", at):
+        if self.language == "php" and at < end and text.startswith("\\", at):
             more = _WORD.match(text, at + 1, end)
             return self._named(more, end, depth) if more else ([], at)
         if name[0] == "@":
             return [f"self.{name.lstrip('@')}"], at
         if self.language != "ruby" and name[-1] in "?!":
             name, at = name[:-1], at - 1
-        bare = name.lstrip("$") if self.language == "php" else name
+        bare = name.lstrip("$") if self.language in ("php", "perl") else name
         if bare in _SELF or (bare == "new" and self.language == "ruby"):
             root = "self"
         elif bare in _PARENT and (bare == "super" or self.language in ("csharp", "php")):
@@ -268,19 +278,20 @@ class Expressions:
         else:
             root = bare
         if self.language == "go" and root in ("map", "make", "new", "func", "chan", "interface", "struct"):
-            return self._go_builtin(root, at, end)
+            return self._go_builtin(root, at)
         generic = _GENERIC.match(text, at, end)
         called = generic.end() if generic else at
-        if text.startswith("!", called - (text[called - 1 : called] == "!")) and self.language == "rust" and text[called : called + 2] in ("![", "!("):
+        if self.language == "rust" and text.startswith(("![", "!("), called):
             inner, stop = self._inside(called + 1, end, depth)
             return ([f"{one}*" for one in inner] if root in _WORDS["many"] else []), stop
         if text.startswith("(", called) and called in self.brackets.pair:
-            return self._called(root, called, end, depth, generic[0] if generic else "")
+            return self._called(root, called, depth, generic[0] if generic else "")
         if self.language in _BRACED and _is_braced(text, called, end) and (root[:1].isupper() or self.language == "go"):
-            return [root if root[:1].isupper() else f":{root}" if root != "self" else root], self.brackets.pair.get(text.index("{", called), end) + 1
+            own = root if root == "self" or root[:1].isupper() else f":{root}"
+            return [own], self.brackets.pair.get(text.index("{", called), end) + 1
         return [root], at
 
-    def _called(self, root: str, bracket: int, end: int, depth: int, generic: str) -> tuple[list[str], int]:
+    def _called(self, root: str, bracket: int, depth: int, generic: str) -> tuple[list[str], int]:
         stop = self.brackets.pair[bracket] + 1
         if root in _WORDS["same"] or root in _WORDS["many"] or root in _WORDS["element"]:
             return self._passed_on(root, bracket, depth, generic), stop
@@ -322,12 +333,12 @@ class Expressions:
             return type_paths(self.text[at:brace]) if brace >= 0 else [], self.brackets.pair.get(brace, end) + 1
         return [f"{one}*" for one in self.read(at + 1, close, depth + 1)[0]], close + 1
 
-    def _go_builtin(self, root: str, at: int, end: int) -> tuple[list[str], int]:
+    def _go_builtin(self, root: str, at: int) -> tuple[list[str], int]:
         if root in ("make", "new") and self.text.startswith("(", at):
             close = self.brackets.pair.get(at, at)
             return type_paths(self.text[at + 1 : type_end(self.text, at + 1, close)]), close + 1
-        brace = self.text.find("{", at, end) if root == "map" else -1
-        return (type_paths(root + self.text[at:brace]), self.brackets.pair.get(brace, end) + 1) if brace >= 0 else ([], at)
+        brace = self.text.find("{", at) if root == "map" else -1
+        return (type_paths(root + self.text[at:brace]), self.brackets.pair.get(brace, brace) + 1) if brace >= 0 else ([], at)
 
     def _made(self, at: int, end: int) -> tuple[list[str], int]:
         """`Type<...>(...)` after `new`."""
@@ -373,7 +384,7 @@ class Expressions:
                 found, at = self._member(found, name, end)
         return found, at
 
-    def _member(self, found: list[str], name: re.Match[str], end: int) -> tuple[list[str], int]:
+    def _member(self, found: list[str], name: re.Match[str], end: int) -> tuple[list[str], int]:  # noqa: PLR0911  # one for each kind
         text, member, at = self.text, name[0].lstrip("$@"), name.end()
         if member[-1] in "?!" and self.language != "ruby":
             member, at = member[:-1], at - 1
@@ -381,6 +392,12 @@ class Expressions:
             return found, at
         generic = _GENERIC.match(text, at, end)
         at = generic.end() if generic else at
+        brace = _BRACE.match(text, at, end)
+        opening = at if text.startswith("(", at) else brace.end() - 1 if brace else -1
+        close = self.brackets.pair.get(opening, -1) if member in _WORDS["mapping"] else -1
+        body = _LAMBDA.match(text, opening + 1, close) if close >= 0 else None
+        if body:
+            return [f"{one}*" for one in self.read(body.end(), close, 1)[0]], close + 1
         if text.startswith("(", at) and at in self.brackets.pair:
             whole = f"{found[0]}.{member}" if len(found) == 1 else ""
             if whole in _WORDS["same"] or whole in _WORDS["many"] or whole in _WORDS["element"]:
@@ -388,7 +405,6 @@ class Expressions:
             if generic and member in ("make_shared", "make_unique", "get", "resolve", "GetRequiredService", "GetService"):
                 return type_paths(generic[0].strip(":<>")), self.brackets.pair[at] + 1
             return [f"{one}.{member}()" for one in found], self.brackets.pair[at] + 1
-        brace = _BRACE.match(text, at, end)
         if brace and self.language in ("kotlin", "swift", "ruby") and brace.end() - 1 in self.brackets.pair:
             return [f"{one}.{member}()" for one in found], self.brackets.pair[brace.end() - 1] + 1
         if self.language in _BRACED and member[:1].isupper() and _is_braced(text, at, end):
@@ -403,7 +419,7 @@ def _is_braced(text: str, at: int, end: int) -> bool:
     if not text.startswith(" {", at):
         return False
     line = text[text.rfind("\n", 0, at) + 1 : at].lstrip()
-    return not line.startswith(("if ", "for ", "while ", "match ", "switch ", "} else if", "impl", "fn ", "func ", "else", "pub fn", "struct", "pub struct"))
+    return not line.startswith(_STATEMENTS)
 
 
 def _joined(found: Sequence[str]) -> str:
@@ -441,7 +457,7 @@ def type_paths(text: str) -> list[str]:
     return found[:MAX_ALTERNATIVES]
 
 
-def _one_type(text: str) -> list[str]:
+def _one_type(text: str) -> list[str]:  # noqa: PLR0911  # one for each way to write a type
     qualifier = _QUALIFIER.match(text)
     text = (text[qualifier.end() :] if qualifier else text).strip().removeprefix("...").lstrip("*&")
     if text.startswith("["):
@@ -543,7 +559,7 @@ class Values:
 
     # What binds.
     def _take_parameters(self, row: int, unit: Unit) -> None:
-        is_constructor = unit.name in ("constructor", "__init__", "init", "initialize", "__construct") or unit.name == (unit.parents or ("",))[-1]
+        is_constructor = unit.name in _CONSTRUCTORS or unit.name == (unit.parents or ("",))[-1]
         for parameter in unit.parameters:
             name, paths = self._parameter(parameter)
             if not name:
@@ -570,8 +586,9 @@ class Values:
             words = _WORD.findall(before)
             return (words[-1].rstrip("?!") if words else ""), type_paths(written) or self._default(text)
         if self._style == "first":
-            name = _NAME_AT_END.search(head)
-            return (name[1], type_before(head + (" " if not head.strip() else ""), name.start(1)) if name[1] != head else []) if name else ("", [])
+            head = head.replace("$", "")
+            found = _NAME_AT_END.search(head)
+            return (found[1], type_before(head, found.start(1))) if found else ("", [])
         if self._style == "after":
             name, _, written = head.partition(" ")
             return name, type_paths(written)
@@ -588,20 +605,23 @@ class Values:
         follows = text[max(0, start - 40) : start].rstrip()
         assign = _ASSIGN.match(text, stop)
         operator = "".join((assign[2] or "").split()) if assign else ""
+        if assign and text.startswith(("require(", "await import("), assign.end()):
+            return  # an import, which says better what the name stands for
         if operator == ":" and self._style == ":":
             operator = ""
-        if paths and operator == "=" and self._read.language in ("c", "cpp") and (value := _IDENTIFIER.match(text, assign.end() if assign else stop)):
+        value = _IDENTIFIER.match(text, assign.end()) if assign and paths and operator == "=" and self._read.language in _POINTERS else None
+        if value:
             paths = [value[1]]  # maybe a function, by the name of its type
         elif assign and operator and not paths:
             stop = assign.end()
             found, stop = self._read.read(stop, len(text))
             if operator in _ITERATES:
                 paths = [f"{one}[]" for one in found]
-            elif not follows.endswith(",") or self._style == "after" and assign[1].strip() == "":
-                paths = found if not follows.endswith(",") else []
+            elif not follows.endswith(","):
+                paths = found
         elif self.php_each(follows) and (bracket := self._read.brackets.around(start)) >= 0:
             paths = [f"{one}[]" for one in self._read.read(bracket + 1, start)[0]]
-        elif not paths and text[max(0, start - 8) : start].strip() in ("out var", "var") and text[max(0, start - 8) : start].lstrip().startswith("out"):
+        elif not paths and text.endswith("out var ", 0, start):
             paths = [self._given(start)]
         self._bind(name, start, stop, _joined(paths))
 
@@ -696,7 +716,8 @@ class Values:
         """A path with the bounds of type parameters in their place."""
         if row not in self._bounds:
             signature = self._units[row].signature
-            self._bounds[row] = {name: bound for name, bound in _BOUND.findall(signature) if name.isupper() or len(name) < 3} if "<" in signature or "where" in signature else {}
+            found = _BOUND.findall(signature) if "<" in signature or "where" in signature else ()
+            self._bounds[row] = {name: bound for name, bound in found if name.isupper()}
         bounds = self._bounds[row]
         return "|".join(_joined(type_paths(bounds[one])) if one in bounds else one for one in path.split("|")) if bounds else path
 

@@ -120,7 +120,7 @@ cart.py#Cart.worth calls money.py#Price.rounded
 cart.py#Cart.worth calls money.py#total
 main.py#main calls deep.py#dive
 main.py#main calls money.py#Price
-main.py#main calls money.py#Price.rounded 0.42
+main.py#main calls money.py#Price.rounded
 money.py#Price.plus calls money.py#Price.rounded
 send.js#send calls send.js#total
 stock.py#Cart.settle calls stock.py#total
@@ -248,6 +248,7 @@ cart.js#Cart.add calls tools.js#total
 cart.js#Cart.later calls stock.js#total
 main.js#Special extends cart.js#Cart
 main.js#main calls cart.js#Cart
+main.js#main calls cart.js#Cart.add
 stock.js#Stock.take calls stock.js#Stock.count
 """,
 )

@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 
 import numpy as np
 
-from whence.graph.import_rules import Binding, PathTree, Rule
+from whence.graph.import_rules import MEMBERS, Binding, PathTree, Rule
 from whence.graph.import_rules.by_namespace import CSharp, Go, Jvm, Php
 from whence.graph.import_rules.by_path import C, Dart, Elixir, Lua, Python, Ruby, Swift
 from whence.graph.import_rules.javascript import Script
@@ -32,7 +32,7 @@ MAX_RE_EXPORTS = 5
 MAX_PLACES = 2_000_000
 #: A name that a file defines more often is ambiguous.
 MAX_NAMESAKES = 6
-_DEFAULT = name_hash("default")
+_DEFAULT, _MEMBERS = name_hash("default"), name_hash(MEMBERS)
 #: What a statement's meaning depends on besides its text.
 _NOTHING, _FOLDER, _FILE = range(3)
 
@@ -162,7 +162,20 @@ class Exports:
         symbol = self._bindings.symbol[row]
         is_symbol = (symbol > 0) | self._is_script[file[at]]  # `const Cart = require("./cart")`
         at, row, symbol = at[is_symbol], row[is_symbol], symbol[is_symbol]
-        return self._definitions(at, self._bindings.target[row], np.where(symbol > 0, symbol, _DEFAULT), name[at])
+        found, target = self._definitions(at, self._bindings.target[row], np.where(symbol > 0, symbol, _DEFAULT), name[at])
+        left = ~is_member(at, found)  # of a type in the file: `import static a.B.c`
+        return self._with_members(found, target, at[left], self._bindings.target[row[left]], symbol[left])
+
+    def _with_members(self, at: Array, target: Array, other: Array, file: Array, name: Array) -> Pairs:
+        found, member = self._members.pairs_up_to(scoped_key(file, name), MAX_NAMESAKES)
+        return np.concatenate([at, other[found]]), np.concatenate([target, member])
+
+    @cached_property
+    def _members(self) -> NameTable:
+        """Members of types by (file, name)."""
+        symbols = self._symbols
+        rows = np.flatnonzero(symbols.defines & (symbols.owner >= 0) & ~symbols.container)
+        return NameTable(scoped_key(symbols.file[rows], symbols.name[rows]), rows)
 
     def wildcard(self, file: Array, name: Array) -> Pairs:
         """The definitions that may come from a file whose every name is imported: `import *`, `#include`."""
@@ -170,7 +183,9 @@ class Exports:
         pair, back = np.unique(scoped_key(file[rows], name[rows]), return_inverse=True)
         at, row = self._bindings.table.pairs(pair >> 32 << 32)
         names = (pair & 0xFFFFFFFF)[at]
-        at, target = self._definitions(at, self._bindings.target[row], names, names)
+        is_static = self._bindings.symbol[row] == _MEMBERS
+        found, target = self._definitions(at, self._bindings.target[row], names, names)
+        at, target = self._with_members(found, target, at[is_static], self._bindings.target[row[is_static]], names[is_static])
         where, one = NameTable(at, np.arange(len(at))).pairs(back)
         return rows[where], target[one]
 
@@ -184,7 +199,8 @@ class Exports:
     @cached_property
     def _names(self) -> Array:
         """Every name that a file defines or imports, sorted."""
-        return distinct(np.concatenate([self._symbols.in_file.keys, self._bindings.table.keys]) & 0xFFFFFFFF)
+        members = self._members.keys if (self._bindings.symbol == _MEMBERS).any() else np.empty(0, np.int64)
+        return distinct(np.concatenate([self._symbols.in_file.keys, self._bindings.table.keys, members]) & 0xFFFFFFFF)
 
     @cached_property
     def _by_folded_name(self) -> NameTable:

@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from whence.graph.builder.imports import Exports, ImportBindings, Pairs
-from whence.graph.outcomes import BY_PLACE, BY_TYPE, LOCAL, NAMED, OPEN, OUTSIDE
 from whence.graph.builder.types import Facts, TypeFinder
+from whence.graph.outcomes import BY_PLACE, BY_TYPE, LOCAL, NAMED, OPEN, OUTSIDE
 from whence.graph.reader import KIND_ROWS, PARSED_CONFIDENCE
 from whence.index.segment import KIND_NAMES, OF_RECEIVER, name_hash
 from whence.index.snapshot import Snapshot
@@ -130,7 +130,8 @@ class ReferenceColumns:
         whole = {name: column[live] for name, column in whole.items()}
         kind = whole.pop("kind").astype(np.int64)
         endpoint, in_use = _in_use(whole.pop("endpoint").astype(np.int64), list(endpoints))
-        return cls(kind=kind & ~OF_RECEIVER, by_receiver=(kind & OF_RECEIVER) > 0, endpoint=endpoint, endpoints=in_use, paths=list(paths), **whole)
+        by_receiver = (kind & OF_RECEIVER) > 0
+        return cls(kind=kind & ~OF_RECEIVER, by_receiver=by_receiver, endpoint=endpoint, endpoints=in_use, paths=list(paths), **whole)
 
 
 def _last_word(path: str) -> str:
@@ -185,7 +186,7 @@ class Resolver:
         self.open &= ~self._is_self & (self.references.kind != KIND_ROWS["accesses_field"])
         self._resolve_by_receiver(np.flatnonzero(self.open & ~self._has_no_receiver & ~self._is_expression))
         self._resolve_plain(np.flatnonzero(self.open & self._has_no_receiver))
-        rows = np.flatnonzero(self.open & ~self._missed)
+        rows = np.flatnonzero(self.open & ~self._missed & ~self._is_local())
         self._resolve_by_name(rows[~self._is_unresolvable(rows)])
         self._end_others()
         return self._edges()
@@ -220,6 +221,9 @@ class Resolver:
         single = many == 0
         reference, of = reference[single], of[single]
         missed = np.setdiff1d(reference, np.array(known, np.int64))
+        elsewhere = np.isin(missed, reference[np.array([self._types.is_namespace(one) for one in of.tolist()], bool)])
+        self._has_no_receiver[missed[elsewhere]] = True  # in another part of the namespace
+        missed = missed[~elsewhere]
         self._missed[missed] = ~self._in_language(_EXTENSION_METHODS)[missed]
         self.outcome[missed[np.isin(missed, reference[self._types.has_parent_among(of, self._outside_parent)])]] = OUTSIDE
         rows = np.array(known, np.int64)
@@ -238,8 +242,12 @@ class Resolver:
         defined = distinct(scoped_key(symbols.family[symbols.file], symbols.name)[symbols.defines])
         external |= ~is_member(scoped_key(self.family[rows], name), defined)
         self.outcome[rows[external]] = OUTSIDE
-        local = np.array([text[:1] == "?" and name_hash(text[1:]) == one for text, one in zip(texts, name.tolist(), strict=True)], bool)
-        self.outcome[rows[local]] = LOCAL
+        self.outcome[rows[self._is_local()[rows]]] = LOCAL
+
+    def _is_local(self) -> Array:
+        """Whether each reference calls a value that its unit has by that name."""
+        values = np.array([name_hash(text[1:]) if text[:1] == "?" else -1 for text in self.references.paths] or [-1], np.int64)
+        return np.asarray(values[self.references.path] == self.references.name)
 
     # Inheritance.
     def _resolve_inheritance(self, rows: Array) -> None:
@@ -336,7 +344,10 @@ class Resolver:
             # Only a call means the constructor; any other use of the name means the type.
             fits = (self.references.kind[reference[at]] == _CALLS) | (self.symbols.name[target] != self.symbols.name[of[at]])
             at, target = at[fits], target[fits]
-            self._match(reference[at], target, share[at] / _counts(at, len(reference)), how)
+            held = IS_VALUE[self.symbols.snapshot.kinds[target]] & (self.references.kind[reference[at]] == _CALLS)
+            called = ~held | ~np.isin(at, at[~held])  # a method, not the field of its name
+            at, target = at[called], target[called]
+            self._match(reference[at], target, share[at], how)
             left = self.open[reference]
             reference, of, share = reference[left], of[left], share[left]
             at, parent = self._parents.pairs(of)
@@ -442,7 +453,10 @@ class Resolver:
         is_edge = (source >= 0) & (source != target)
         reference, target, share, source = reference[is_edge], target[is_edge], share[is_edge], source[is_edge]
         confidence = (PARSED_CONFIDENCE * share).astype(np.float32)
-        return EdgeColumns(source, target, self.references.kind[reference], confidence, self.references.line[reference])
+        held = np.array(self._types.held_functions(), np.int64).reshape(-1, 2)
+        of_held = (np.full(len(held), KIND_ROWS["references"]), np.full(len(held), PARSED_CONFIDENCE), np.zeros(len(held), np.int64))
+        columns = (source, target, self.references.kind[reference], confidence, self.references.line[reference])
+        return EdgeColumns(*map(np.concatenate, zip(columns, (held[:, 0], held[:, 1], *of_held), strict=True)))
 
     def _with_functions(self, reference: Array, target: Array, share: Array) -> Match:
         """Calls of a constant or field mean the function that it holds."""

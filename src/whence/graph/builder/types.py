@@ -18,8 +18,8 @@ import numpy as np
 from whence.index.segment import KIND_NAMES, name_hash
 from whence.index.snapshot import Snapshot
 from whence.index.symbols import IS_CALLABLE, IS_VALUE, NameTable, SymbolTable, scoped_key
-from whence.storage.arrayfile import Array, unpack_strings
 from whence.parse.values import EXTENDED
+from whence.storage.arrayfile import Array, unpack_strings
 from whence.text.tables import word_sections
 
 _WORDS = {section: frozenset(map(name_hash, words)) for section, words in word_sections(Path(__file__).with_suffix(".txt")).items()}
@@ -31,14 +31,16 @@ _REOPENED = frozenset({"csharp", "ruby", "typescript", "swift"})
 _CALLS_BARE = frozenset({"ruby", "elixir"})
 #: Languages in which members are named with what they belong to.
 _EXPLICIT = frozenset("python javascript typescript tsx vue svelte go rust php lua perl".split())
-_ENUM, _TYPE = KIND_NAMES.index("enum"), KIND_NAMES.index("type")
+_ENUM, _TYPE, _NAMESPACE = KIND_NAMES.index("enum"), KIND_NAMES.index("type"), KIND_NAMES.index("namespace")
 _TOKEN = re.compile(r"[.]([^.\[{*(]+)|\(\)|\[\]|\{\}|\*")
+_TYPE_NAME = re.compile(r"[a-z][\w.]*\.[A-Z]\w*")
 _ROOT = re.compile(r"[:?]?[^.\[{*(]+(\(\))?")
 _INITIALIZE = name_hash("initialize")
 _ITERATES = tuple(map(name_hash, ("__iter__", "__getitem__", "__next__", "iterator", "each", "next", "begin", "get", "Current")))
 
 Value = tuple[int, int]  # the row of a type, and how often it is many of that
 Values = tuple[Value, ...]
+ModuleMembers = Callable[[Array, Array, Array], tuple[Array, Array]]  # (file, receiver, name) -> (row among them, definition)
 Tier = Callable[[Array, Array], tuple[Array, Array]]
 
 
@@ -51,6 +53,7 @@ class Parsed(NamedTuple):
     steps: tuple[tuple[str, int], ...]  # the mark of each, and the hash of a member's name
     ends_in_call: bool
     dotted: int  # of the root with its first member: a module may be imported by both
+    names_type: bool  # whether it is written like a type: `package.Type`
 
 
 @cache
@@ -66,7 +69,8 @@ def parse_path(text: str) -> tuple[Parsed, ...]:
         kind = root[0][0] if root[0][0] in ":?" else ""
         first = _TOKEN.match(one, root.end())
         dotted = name_hash(f"{name}.{first[1]}") if first and first[1] else 0
-        found.append(Parsed(kind + name, name_hash(name), bool(root[1]), tuple(steps), one.endswith("()"), dotted))
+        is_type = _TYPE_NAME.fullmatch(one) is not None
+        found.append(Parsed(kind + name, name_hash(name), bool(root[1]), tuple(steps), one.endswith("()"), dotted, is_type))
     return tuple(found)
 
 
@@ -102,7 +106,7 @@ class Facts:
 class TypeFinder:
     """Finds the types that paths lead to."""
 
-    def __init__(self, symbols: SymbolTable, facts: Facts, parents: NameTable, module_members: Callable[[Array, Array, Array], tuple[Array, Array]]) -> None:
+    def __init__(self, symbols: SymbolTable, facts: Facts, parents: NameTable, module_members: ModuleMembers) -> None:
         self._symbols, self._facts, self._module_members = symbols, facts, module_members
         self._kind, self._owner, self._file = symbols.snapshot.kinds.tolist(), symbols.owner.tolist(), symbols.file.tolist()
         self._name = symbols.name.tolist()
@@ -182,18 +186,17 @@ class TypeFinder:
         return found
 
     def _follow(self, unit: int, path: Parsed, depth: int) -> Values:
-        steps, values = path.steps, ()
+        steps = path.steps
+        values: Values = ()
         if steps and steps[0][0] == "." and path.root[0] not in "?:":
             values, steps = self._through_module(unit, path, depth)
         if not values:
             values, steps = self._root(unit, path, depth), path.steps
-        if not values and steps and path.root[:1].islower() and all(mark == "." for mark, _ in steps):
-            return self._types_named(self._file[unit], steps[-1][1])  # `package.Type`
         for mark, name in steps:
             if not values:
-                return ()
+                break
             values = _few([one for value in values for one in self._step(value, mark, name, depth)])
-        return values
+        return values or (self._types_named(self._file[unit], path.steps[-1][1]) if path.names_type else ())
 
     def _through_module(self, unit: int, path: Parsed, depth: int) -> tuple[Values, tuple[tuple[str, int], ...]]:
         file, steps = self._file[unit], path.steps
@@ -258,12 +261,10 @@ class TypeFinder:
 
     def _step(self, value: Value, mark: str, name: int, depth: int) -> Values:
         of, many = value
-        if mark == "*":
-            return ((of, many + 1),)
-        if mark == "{":
-            return ((of, max(many - 1, 0)),)
-        if mark == "[":
-            return ((of, many - 1),) if many else self._one_of(of, depth)
+        if mark == "[" and not many:
+            return self._one_of(of, depth)
+        if mark != ".":
+            return ((of, many + 1 if mark == "*" else max(many - 1, 0)),)
         if many and name in self._facts.added and (found := self._of_units(self._added(value, name), depth)):
             return found
         if many:
@@ -333,7 +334,11 @@ class TypeFinder:
         for one in above:
             above += [parent for parent in self.parents_of(one) if parent not in seen]
             seen.update(above)
-        return [unit for text, unit in self._facts.added[name] if any(one in seen and is_many == many for one, is_many in self.types(unit, text))]
+
+        def fits(text: str, unit: int) -> bool:
+            return any(one in seen and is_many == many for one, is_many in self.types(unit, text))
+
+        return [unit for text, unit in self._facts.added[name] if fits(text, unit)]
 
     def has_parent_among(self, of: Array, parents: Array) -> Array:
         """Whether each type is one of some types, or has one above it."""
@@ -361,9 +366,18 @@ class TypeFinder:
                 found += [one for one in units if IS_CALLABLE[self._kind[one]]]
         return found[:MAX_TYPES]
 
+    def held_functions(self) -> list[tuple[int, int]]:
+        """Each constant or field with the functions that it is given by name."""
+        return [(unit, one) for unit in self._facts.of_unit if IS_VALUE[self._kind[unit]] for one in self.called_through(unit)]
+
+    def is_namespace(self, unit: int) -> bool:
+        """Whether a unit is a part of a namespace, which has others elsewhere."""
+        return bool(self._kind[unit] == _NAMESPACE)
+
     def called_through(self, unit: int) -> list[int]:
         """The functions that a constant or field holds."""
-        return [one for path in self._facts.of_unit.get(unit, ()) for one in self.functions(unit, path)] if IS_VALUE[self._kind[unit]] else []
+        paths = self._facts.of_unit.get(unit, ()) if IS_VALUE[self._kind[unit]] else ()
+        return [one for path in paths for one in self.functions(unit, path)]
 
 
 def _few(values: Sequence[Value]) -> Values:

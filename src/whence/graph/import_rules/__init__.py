@@ -18,6 +18,8 @@ MAX_PARTS = 40
 MAX_NAMES = 2_000
 #: How many paths are compared one by one to find the nearest.
 MAX_COMPARED = 100
+#: The symbol of a binding that makes the members of a file's types visible: `import static a.B.*`.
+MEMBERS = "*"
 _QUOTED = re.compile(r"""(["'`])([^"'`]*)\1""")
 # A JSON string or a comment; one that is never closed extends to the end, so nothing is read twice.
 _STRING_OR_COMMENT = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"?|//[^\n]*|/\*(?:.*?\*/|.*)', re.DOTALL)

@@ -7,7 +7,20 @@ from collections.abc import Iterator
 from functools import cache, cached_property
 from itertools import islice
 
-from whence.graph.import_rules import MAX_NAMES, MAX_PARTS, Binding, PathTree, Rule, aliased, folder_of, joined, nearest, parse_json, quoted
+from whence.graph.import_rules import (
+    MAX_NAMES,
+    MAX_PARTS,
+    MEMBERS,
+    Binding,
+    PathTree,
+    Rule,
+    aliased,
+    folder_of,
+    joined,
+    nearest,
+    parse_json,
+    quoted,
+)
 
 Leaf = tuple[tuple[str, ...], str]  # the parts of an imported name, and the local name
 
@@ -96,7 +109,7 @@ class Jvm(Rule):
             found = self._resolve(names[start:], is_package=is_wildcard, least=2 if start else 1)
             if found:
                 files, symbol = found
-                yield Binding("" if is_wildcard else local, files, "" if is_wildcard else symbol)
+                yield Binding("" if is_wildcard else local, files, (MEMBERS if symbol else "") if is_wildcard else symbol)
                 return
 
     def _resolve(self, names: tuple[str, ...], *, is_package: bool, least: int) -> tuple[tuple[str, ...], str] | None:
@@ -196,7 +209,7 @@ class CSharp(Rule):
         elif is_static or equals:
             files, last = self._type(name)
             if files:
-                yield Binding("" if is_static else alias.strip(), files, "" if is_static else last)
+                yield Binding("" if is_static else alias.strip(), files, MEMBERS if is_static else last)
 
     def _type(self, name: str) -> tuple[tuple[str, ...], str]:
         """The file named after a type, or all of its namespace."""
