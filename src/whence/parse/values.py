@@ -24,6 +24,8 @@ _WORDS = word_sections(Path(__file__).with_suffix(".txt"))
 UNKNOWN = ")"
 #: A longer path, or one with more alternatives, says too little; what follows from more than so many names is not followed.
 MAX_PATH, MAX_ALTERNATIVES, MAX_HOPS = 120, 3, 5
+#: Members and calls of a chain that are followed back, and bindings of one name that are looked at.
+MAX_STEPS, MAX_BINDINGS = 32, 16
 #: The name of the fact that tells which type a function adds a method to.
 EXTENDED = "+"
 #: How much text is looked at for a type before a name, or for what a function is given to.
@@ -180,7 +182,9 @@ class Expressions:
     def _start_of(self, end: int) -> int:
         """Where the chain of members and calls begins that ends at a place."""
         text, at = self.text, end
-        while at > 0:
+        for _ in range(MAX_STEPS):
+            if at <= 0:
+                return at
             last = text[at - 1]
             if last in _CLOSING:
                 opening = self.brackets.pair.get(at - 1, -1)
@@ -207,7 +211,7 @@ class Expressions:
             if not separator or bare.endswith("..") or (separator == "\\" and bare[-2:-1] not in self._letters):
                 return at - len(head) + len(bare) - 3 if head != bare and bare.endswith("new") else at
             at -= len(head) - len(bare[: -len(separator)].rstrip())
-        return at
+        return end  # too long a chain to be followed for each of its calls
 
     # Forwards.
     def path(self, start: int, end: int | None = None) -> str:
@@ -756,16 +760,15 @@ class Values:
         line = self._text.rfind("\n", 0, at) + 1
         indent = len(self._text[line:at]) - len(self._text[line:at].lstrip())
         found: list[str] = []
-        for binding in reversed(bindings):
-            if binding.at > at and binding.indent >= 0:
-                continue
+        upto = bisect_right(bindings, at, key=lambda one: one.at)
+        for binding in reversed(bindings[max(0, upto - MAX_BINDINGS) : upto]):
             one = self.known(binding.path, row, binding.at - 1, hops + 1) if not binding.path.startswith(f"{name}|") else UNKNOWN
             if one != UNKNOWN:
                 found += one.split("|")
             if binding.indent <= indent:
                 break
         else:
-            later = next((one for one in bindings if one.at > at and one.indent >= 0), None) if not found else None  # `[x.y() for x in xs]`
+            later = bindings[upto] if not found and upto < len(bindings) else None  # `[x.y() for x in xs]`
             return self.known(later.path, row, at, hops + 1) if later and hops < 2 else _joined(found)
         return _joined(found)
 
