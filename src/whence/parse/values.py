@@ -179,7 +179,7 @@ class Expressions:
         start = self._start_of(end)
         return UNKNOWN if start >= end else self.path(start, end)
 
-    def _start_of(self, end: int) -> int:
+    def _start_of(self, end: int) -> int:  # noqa: C901  # one case for each way a link of a chain can end
         """Where the chain of members and calls begins that ends at a place."""
         text, at = self.text, end
         for _ in range(MAX_STEPS):
