@@ -360,7 +360,7 @@ class TypeFinder:
             if not path.steps:
                 found += [one for one in self._plain.get(self._file[unit] << 32 | path.hashed, ()) if IS_CALLABLE[self._kind[one]]]
             elif path.steps[-1][0] == ".":
-                values = self._follow(unit, path._replace(steps=path.steps[:-1]), 0)
+                values = self._follow(unit, path._replace(steps=path.steps[:-1], names_type=False), 0)
                 units = [one for of, many in values if not many for one in self.members(of, path.steps[-1][1])[0]]
                 units = units or self._in_module.get((self._file[unit], path.hashed, path.steps[0][1]), [])
                 found += [one for one in units if IS_CALLABLE[self._kind[one]]]
