@@ -607,3 +607,38 @@ def test_operators_narrow_a_recall_as_options_do(tmp_path):
         for empty in ("project:shop", "kind:skill tag:net"):
             with pytest.raises(QueryError, match="the question is empty"):
                 memory.recall(empty)
+
+
+# Times constrain first.
+def test_a_range_of_days_leaves_out_what_is_of_other_days(household: Memory):
+    for month, day in ((9, 28), (10, 4), (10, 12)):
+        household.remember(
+            f"We fixed the pump of the well, part {day}.", topic=f"pump {day}", created=datetime(2025, month, day, tzinfo=timezone.utc)
+        )
+    asked = {"as_of": "2025-11-03", "k": 5}
+    assert slugs(household.recall("what did we fix between 1 and 7 October", **asked)) == ["pump-4"]
+    assert slugs(household.recall("the pump, between 1 October and 7 October", **asked)) == ["pump-4"]
+    assert slugs(household.recall("what about the pump before 1 October", **asked))[0] == "pump-28"
+
+
+def test_a_weekday_is_the_last_one(household: Memory):
+    for day in (3, 4):
+        household.remember(
+            f"We spoke with the mason about stone {day}", topic=f"stone {day}", created=datetime(2025, 11, day, tzinfo=timezone.utc)
+        )
+    assert slugs(household.recall("what did we say to the mason on Monday", as_of="2025-11-05"))[0] == "stone-3"
+
+
+def test_where_no_note_is_of_that_time_the_others_answer(household: Memory):
+    household.remember("The mason wants to be paid in stones", topic="mason", created=ago(days=100))
+    assert slugs(household.recall("what did the mason want last week"))[0] == "mason"
+
+
+def test_without_a_question_recall_since_a_day_says_what_is_new(household: Memory):
+    household.remember("An old thing", topic="old", created=ago(days=50))
+    for days in (3, 1):
+        household.remember(f"A thing of {days}", topic=f"thing {days}", created=ago(days=days))
+    household.remember("A summary", topic="sum", kind="summary")
+    found = household.recall("", since=ago(days=4), until=ago(days=1))
+    assert (slugs(found), {one.label for one in found}) == (["thing-1", "thing-3"], {"dated"})
+    assert not found.is_low_confidence

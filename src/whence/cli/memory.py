@@ -106,6 +106,7 @@ Examples:
   whence recall how often do we retry
   whence recall "why sqlite" --project app --why
   whence recall "release" --since "last month" --tag ops --full
+  whence recall --since monday
   whence recall --stale"""
 )
 @click.argument("question", nargs=-1, metavar="[QUESTION]...")

@@ -22,8 +22,8 @@ from whence.embed.encoder import NONE, open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, is_team_folder, notes_directory
 from whence.memory.database import NoteFacts
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
-from whence.memory.note import FOLDER, HANDOFF, KINDS, USER, CodeRef, Note
-from whence.memory.recall import RankedNotes, RecallResponse, RecallRun, rank, recall, scope_of
+from whence.memory.note import FOLDER, GENERATED, HANDOFF, KINDS, USER, CodeRef, Note
+from whence.memory.recall import DATED, RankedNotes, RecalledNote, RecallResponse, RecallRun, rank, recall, scope_of
 from whence.memory.repository import Repository, folder_of, identify
 from whence.memory.request import MAX_NOTES, NoteFilters, RecallRequest, parse_time, strings
 from whence.memory.staleness import CHANGES, CodeState, CodeStates, code_ref
@@ -40,6 +40,7 @@ from whence.text.slugs import normalize_topic
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from whence.memory.database import NoteFacts
     from whence.memory.reader import NoteReader
     from whence.memory.request import RecallOptions
     from whence.memory.staleness import CodeHistory
@@ -312,7 +313,7 @@ class Memory:
 
     # Recall.
     def recall(self, query: str | RecallRequest, **options: Unpack[RecallOptions]) -> RecallResponse:
-        """The notes that answer a query, best first."""
+        """The notes that answer a query, best first; without a query but with a date, what is of that time, latest first."""
         request = RecallRequest.of(query, **options).with_operators()
         return self._search(parse_operators(request.query), request)
 
@@ -322,9 +323,13 @@ class Memory:
 
     def _search(self, query: ParsedQuery, request: RecallRequest) -> RecallResponse:
         """The best notes for a query; recalls more until `k` meet its conditions."""
-        if not query.text.strip():
-            raise QueryError("the question is empty", hint="say what to recall, or use list")
         k = request.k or self.settings.memory.k
+        if not query.text.strip():
+            if query.conditions or not (request.since or request.until):
+                raise QueryError("the question is empty", hint="say what to recall, give --since, or use list")
+            latest = [one.key for one in self._latest(request) if one.kind not in GENERATED]
+            shown = self.get_all(latest[:k])
+            return RecallResponse((RecalledNote(note, 0.0, DATED, 0.0, None) for note in shown), searched=len(latest))
         limit = min(k, MAX_NOTES)
         while True:
             found = recall(self._run(replace(request, query=query.text, k=limit)))
@@ -377,11 +382,13 @@ class Memory:
         """Notes by date, latest first, generated ones included; all of them unless `k` is given."""
         options.setdefault("any_time", True)
         request = RecallRequest.of(**options)
+        return self.get_all(one.key for one in self._latest(request)[: request.k])
+
+    def _latest(self, request: RecallRequest) -> Sequence[NoteFacts]:
         rows, reader = self._allowed(request)
         ids = reader.column("ids")[rows].tolist()
         known = self.index.database.notes_by_id(ids)
-        dated = sorted((-day, known[one].key) for one, day in zip(ids, reader.column("days")[rows].tolist(), strict=True) if one in known)
-        return self.get_all(key for _, key in dated[: request.k])
+        return sorted((known[one] for one in ids if one in known), key=lambda one: (-one.day, one.key))
 
     def _filters(self, request: RecallRequest, now: float) -> NoteFilters:
         return request.filters(now, self.whose if self.scoped else None)

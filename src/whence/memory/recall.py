@@ -96,8 +96,8 @@ class RecallResponse(list[RecalledNote]):
 
     @property
     def is_low_confidence(self) -> bool:
-        """Whether nothing was found by meaning."""
-        return bool(self) and all(one.semantic == 0 for one in self)
+        """Whether nothing was found by meaning or by its time."""
+        return bool(self) and all(one.semantic == 0 and one.label != DATED for one in self)
 
     def filtered(self, keep: Callable[[RecalledNote], bool]) -> RecallResponse:
         """The same response with some of its notes."""
@@ -160,8 +160,8 @@ def recall(run: RecallRun) -> RecallResponse:
 def rank(run: RecallRun) -> RankedNotes:
     """Every candidate, best first, near-duplicates collapsed."""
     reader = run.index.open_reader()
-    scope = scope_of(reader, run.index.database, run.filters)
     plan = plan_query(run.query, run.index.analyzer.language, run.today)
+    scope = scope_of(reader, run.index.database, run.filters).within(reader, plan.within)
     encoder = run.index.analyzer.encoder if run.strategy != "lexical" else None
     statistics = NoteTermStatistics(reader, plan, scope, encoder, run.everywhere)
     rows, retrieved = union(_retrieve(statistics, run))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import cached_property
@@ -18,7 +18,7 @@ from whence.storage.arrayfile import Array
 from whence.storage.postings import first_of_each, highest, spread
 from whence.text.analyzer import NO_LANGUAGE, ProseLanguage, prose_language
 from whence.text.bm25 import bm25, idf, length_norm
-from whence.text.dates import find_dates
+from whence.text.dates import DateSpan, find_dates
 
 #: Characters of a query that are read, and distinct words of it that count.
 MAX_QUERY, MAX_QUERY_WORDS = 20_000, 64
@@ -47,6 +47,22 @@ _OLDEST = re.compile(
     r"\b(?:original(?:ly)?|initial(?:ly)?|at\s+first|(?:in|at)\s+the\s+beginning|to\s+begin\s+with|back\s+then|formerly)\b", re.IGNORECASE
 )
 _WHEN = re.compile(r"^\W*when\b|\bago\b|\bhow\s+many\s+(?:days|weeks|months|years)\b|\b(?:first|last)\s+time\b", re.IGNORECASE)
+
+#: A weekday, or the beginning of a range, names days that notes must be of; "today" may only mean "now".
+_DAYS = re.compile(r"(?:between|from|since)\b|.*\b(?:mon|tues?|wednes|thurs?|fri|satur|sun)(?:day)?\b", re.IGNORECASE)
+_TODAY = re.compile(r"(?:today|tonight)", re.IGNORECASE)
+#: Days of a range such as "3 to 9 November", at most; a month or a year may be that of what is asked about.
+MAX_RANGE = 20
+
+
+def _constrains(text: str, span: DateSpan, *, relative: bool) -> bool:
+    """Whether a time says which days the notes must be of: last week, on Monday, between 1 and 7 October."""
+    words = text[span.start : span.end]
+    if _TODAY.fullmatch(words):
+        return False
+    return (
+        relative or _DAYS.match(words) is not None or (words[:1].isdigit() and not span.exact and 0 < span.last - span.first <= MAX_RANGE)
+    )
 
 
 class Asks(IntEnum):
@@ -79,6 +95,7 @@ class NotePlan:
     yearly: bool = False  # whether they may be of any year; the one given is the latest
     remark: str = ""  # how the question was found in pasted text
     asks: Asks = Asks.STATE
+    within: tuple[tuple[int, int], ...] = ()  # days, first and last, that notes must be of, if any is
 
     def without(self, stems: frozenset[str]) -> NotePlan:
         """The plan without some words."""
@@ -92,8 +109,9 @@ def plan_query(text: str, language: ProseLanguage, today: int) -> NotePlan:
     text = question.text[:MAX_QUERY]
     spans = find_dates(text, today)
     relative = [span for span in spans if not span.exact and _DEICTIC.search(text, span.start, span.end)]
+    within = [span for span in spans if _constrains(text, span, relative=span in relative)]
     left = text
-    for span in reversed(relative):
+    for span in reversed([span for span in spans if span in relative or span in within]):
         left = left[: span.start] + " " + left[span.end :]
     words = language.content_words(left)
     if not words and not spans:
@@ -110,6 +128,7 @@ def plan_query(text: str, language: ProseLanguage, today: int) -> NotePlan:
         yearly=bool(exact) and not any(span.exact or span in relative for span in exact),
         remark=question.note,
         asks=asks_for(text),
+        within=tuple((span.first, span.last) for span in within),
     )
 
 
@@ -120,6 +139,20 @@ class NoteScope:
     allowed: Array
     population: Array
     name: object = None  # identifies the population, for caching
+
+    def within(self, reader: NoteReader, spans: Sequence[tuple[int, int]]) -> NoteScope:
+        """The notes of some days, or those that name such a day; all if there are none."""
+        rows = np.flatnonzero(self.allowed)
+        if not spans or not len(rows):
+            return self
+        days, inside = reader.column("days")[rows], np.zeros(len(rows), bool)
+        owner, mentioned = reader.spans(rows)
+        for first, last in spans:
+            inside |= (days >= max(first, 1)) & (days <= last)
+            inside[owner[(mentioned[:, 0] >= first) & (mentioned[:, 1] <= last)]] = True
+        allowed = np.zeros(len(self.allowed), bool)
+        allowed[rows[inside]] = True
+        return replace(self, allowed=allowed) if inside.any() else self
 
 
 @dataclass(frozen=True, slots=True)
