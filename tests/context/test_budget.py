@@ -92,8 +92,8 @@ def test_the_last_line_is_counted_with_numbers_as_long_as_they_get():
 
 def test_a_budget_too_small_for_code_gives_signatures_or_pointers():
     pieces = [symbol(number, lines=30) for number in range(50)]
-    assert {form for budget in range(90, 105) for form in forms(pack(pieces, budget, Markdown(), head=HEAD))} == {Detail.POINTER}
-    assert "- `pkg/module_0.py:1 function_0`\n" in pack(pieces, 104, Markdown(), head=HEAD).text
+    assert {form for budget in range(110, 125) for form in forms(pack(pieces, budget, Markdown(), head=HEAD))} == {Detail.POINTER}
+    assert "- `pkg/module_0.py:1 function_0`\n" in pack(pieces, 120, Markdown(), head=HEAD).text
 
 
 def test_symbols_come_in_rank_order_with_code_until_the_budget_is_used():

@@ -10,53 +10,88 @@ from hypothesis import strategies as st
 from small_cases import each
 from whence.text import token_estimate
 
-#: Texts with what three public tokenizers count for them: two of the GPT family (cl100k, o200k), one of Claude's.
+#: Texts with what four public tokenizers count for them (training/token_costs.py): cl100k, o200k, Llama 3's and Claude's.
 SAMPLES = {
     "python": (
-        '''def read_rows(path: str, *, limit: int = 100) -> list[dict[str, str]]:
-    """The first rows of a table, each with its column names."""
-    with open(path, encoding="utf-8") as file:
-        reader = csv.DictReader(file)
-        return [row for row, _ in zip(reader, range(limit))]
-''',
-        (75, 75, 82),
+        'def read_rows(path: str, *, limit: int = 100) -> list[dict[str, str]]:\n    """The first rows of a table, each with its column names."""\n    with open(path, encoding="utf-8") as file:\n        reader = csv.DictReader(file)\n        return [row for row, _ in zip(reader, range(limit))]\n',
+        (75, 75, 75, 82),
     ),
     "go": (
-        """func (s *Server) handleUpload(w http.ResponseWriter, r *http.Request) {
-\tif r.Method != http.MethodPost {
-\t\thttp.Error(w, "method not allowed", http.StatusMethodNotAllowed)
-\t\treturn
-\t}
-\tdefer r.Body.Close()
-}
-""",
-        (52, 54, 71),
+        'func (s *Server) handleUpload(w http.ResponseWriter, r *http.Request) {\n\tif r.Method != http.MethodPost {\n\t\thttp.Error(w, "method not allowed", http.StatusMethodNotAllowed)\n\t\treturn\n\t}\n\tdefer r.Body.Close()\n}\n',
+        (52, 54, 52, 71),
     ),
     "rust": (
-        """impl<T: Clone> Stack<T> {
-    pub fn pop(&mut self) -> Option<T> {
-        self.items.last().cloned().map(|item| { self.items.pop(); item })
-    }
-}
-""",
-        (44, 44, 54),
+        "impl<T: Clone> Stack<T> {\n    pub fn pop(&mut self) -> Option<T> {\n        self.items.last().cloned().map(|item| { self.items.pop(); item })\n    }\n}\n",
+        (44, 44, 44, 54),
     ),
     "html": (
-        """<ul class="menu" id="main-menu">
-  <li><a href="/about.html" title="About us">About</a></li>
-</ul>
-""",
-        (34, 34, 39),
+        '<ul class="menu" id="main-menu">\n  <li><a href="/about.html" title="About us">About</a></li>\n</ul>\n',
+        (34, 34, 34, 39),
     ),
     "prose": (
-        """A folder whose time stamp has not moved has the same entries, so only its known files
-are looked at. Nothing is read twice, and an edit in the same second is still seen.
-""",
-        (39, 39, 40),
+        "A folder whose time stamp has not moved has the same entries, so only its known files\nare looked at. Nothing is read twice, and an edit in the same second is still seen.\n",
+        (39, 39, 39, 40),
     ),
-    "numbers": ("const PRIMES = [10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079];\n", (37, 37, 30)),
-    "russian": ("Функция возвращает список всех открытых соединений с базой данных.\n", (20, 16, 28)),
-    "chinese": ("该函数返回与数据库的所有打开连接的列表。\n", (13, 12, 13)),
+    "numbers": (
+        "const PRIMES = [10007, 10009, 10037, 10039, 10061, 10067, 10069, 10079];\n",
+        (37, 37, 37, 30),
+    ),
+    "russian": (
+        "Функция возвращает список всех открытых соединений с базой данных.\n",
+        (20, 16, 16, 28),
+    ),
+    "chinese": (
+        "该函数返回与数据库的所有打开连接的列表。\n",
+        (13, 12, 12, 13),
+    ),
+    "java": (
+        "public final class CartService implements Service<Cart> {\n    @Override\n    public Optional<Cart> findById(@NonNull UUID id) {\n        return repository.findById(id).filter(Cart::isOpen);\n    }\n}\n",
+        (43, 47, 43, 50),
+    ),
+    "typescript": (
+        "export async function loadUser(id: string, opts?: Partial<Options>): Promise<User | null> {\n  const res = await fetch(`/api/users/${id}`, { signal: opts?.signal });\n  return res.ok ? ((await res.json()) as User) : null;\n}\n",
+        (57, 57, 57, 68),
+    ),
+    "c": (
+        "static int parse_header(const uint8_t *buf, size_t len, struct header *out)\n{\n\tif (len < sizeof(*out) || buf[0] != 0x7f)\n\t\treturn -EINVAL;\n\tmemcpy(out, buf, sizeof(*out));\n\treturn 0;\n}\n",
+        (60, 60, 60, 74),
+    ),
+    "ruby": (
+        "module Billing\n  class Invoice < ApplicationRecord\n    validates :number, presence: true, uniqueness: { scope: :account_id }\n    def overdue? = due_on.past? && !paid?\n  end\nend\n",
+        (46, 47, 46, 50),
+    ),
+    "minified": (
+        '!function(e,t){"object"==typeof exports?module.exports=t():e.Q=t()}(this,function(){var n={};function r(e){if(n[e])return n[e].exports;var o=n[e]={i:e,l:!1,exports:{}};return t[e].call(o.exports,o,o.exports,r),o.l=!0,o.exports}});\n',
+        (75, 76, 75, 105),
+    ),
+    "base64": (
+        "iVBORw0KGgoAAAANSUhEUgAAAAUAAAAFCAYAAACNbyblAAAAHElEQVQI12P4//8/w38GIAXDIBKE0DHxgljNBAAO9TXL0Y4OHwAAAABJRU5ErkJggg==\n",
+        (67, 66, 67, 68),
+    ),
+    "hex": (
+        "5076895d654955345f635c95e5398f1b140971e1 57e03bca91d2c0ffee00badc0de12345f00dfeed\n",
+        (45, 45, 45, 44),
+    ),
+    "long names": (
+        "assertThatTheUnderlyingConnectionIsReturnedToThePoolAfterAnInterruptedTransaction();\nABSTRACT_SINGLETON_PROXY_FACTORY_BEAN_DEFINITION_REGISTRY_POST_PROCESSOR = 1\n",
+        (34, 34, 34, 47),
+    ),
+    "emoji": (
+        "✅ done 🎉🎉 next 🚀 → 👩\u200d💻 fixes 🐛 in 🧪 tests ⚠️\n",
+        (34, 28, 33, 35),
+    ),
+    "japanese": (
+        "この関数は、データベースへの開いている接続をすべて返します。\n",
+        (31, 22, 18, 28),
+    ),
+    "armenian": (
+        "Այս ֆունկցիան վերադարձնում է բոլոր բաց կապերը։\n",
+        (87, 14, 79, 87),
+    ),
+    "letters": (
+        "qxzkvjw pftgbnh ywmcrlq zzkxj vbnqwp hjklfd mnbvcx trewqy plokij\n",
+        (36, 35, 36, 36),
+    ),
 }
 
 #: Any text, half characters included, and texts of the characters that matter for the rules.
@@ -68,20 +103,24 @@ texts = st.one_of(
 
 
 @each("language", SAMPLES)
-def test_a_text_is_never_counted_below_any_of_three_tokenizers(language):
+def test_a_text_is_never_counted_below_any_of_four_tokenizers(language):
     text, real = SAMPLES[language]
     assert token_estimate.count_tokens(text) >= max(real)
 
 
-def test_the_count_of_code_and_prose_is_within_a_tenth_of_the_greatest_of_the_three():
+def test_the_count_of_code_and_prose_is_within_a_quarter_of_the_greatest_of_the_four():
     kinds = ("python", "go", "rust", "html", "prose")
     ours = sum(token_estimate.count_tokens(SAMPLES[kind][0]) for kind in kinds)
-    assert ours <= 1.1 * sum(max(SAMPLES[kind][1]) for kind in kinds)
+    assert ours <= 1.25 * sum(max(SAMPLES[kind][1]) for kind in kinds)
+
+
+def test_every_digit_costs_the_same_so_that_only_the_length_of_a_number_counts():
+    assert len({token_estimate.weigh_texts([f" {digit}{digit} of {digit}\n"])[0] for digit in range(10)}) == 1
 
 
 def test_nothing_costs_nothing_and_anything_costs_something():
     assert token_estimate.count_tokens("") == 0
-    assert [token_estimate.count_tokens(one) for one in ("a", " ", "\n", "0", "\0", "\ud800", "😀")] == [1, 1, 1, 2, 2, 2, 4]
+    assert all(1 <= token_estimate.count_tokens(one) <= 5 for one in ("a", " ", "\n", "0", "\0", "\ud800", "😀"))
 
 
 def test_long_words_camel_case_and_identifiers_cost_more_than_plain_words():
@@ -93,7 +132,7 @@ def test_long_words_camel_case_and_identifiers_cost_more_than_plain_words():
 
 
 def test_a_rule_of_dashes_is_cheap_and_as_many_different_marks_are_not():
-    assert token_estimate.count_tokens("-" * 80) < 6 < token_estimate.count_tokens("+-*/" * 20)
+    assert token_estimate.count_tokens("-" * 80) < 8 < token_estimate.count_tokens("+-*/" * 20)
 
 
 @given(texts, texts)

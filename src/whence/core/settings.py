@@ -16,6 +16,7 @@ from typing import Any
 
 from whence.core.errors import RootError, SettingError
 from whence.core.profiles import ALL_PROFILES, NOTE_PROFILES, PROFILES, SYMBOL_PROFILES, Profile
+from whence.core.types import EDGE_WEIGHTS
 
 
 def _setting(default: Any, doc: str, **limits: Any) -> Any:
@@ -98,6 +99,18 @@ class RerankSettings:
     )
     server_milliseconds: int = _setting(1_500, "the same in a server, of agents or of the page", min=0, max=600_000)
     cache_mb: int = _setting(128, "megabytes of vectors that are kept for all indexes; those not needed for longest go first", min=1)
+
+
+@dataclass(frozen=True, slots=True)
+class WalkSettings:
+    """How a walk over the symbol graph chooses its way (W1)."""
+
+    confidence: float = _setting(
+        1.0, "how much the confidence of an edge counts: its weight is multiplied by confidence to this power; 0 ignores it", min=0, max=10
+    )
+    weights: Mapping[str, float] = field(
+        default_factory=lambda: EDGE_WEIGHTS, metadata={"doc": "how readily a walk follows an edge of this kind", "min": 0, "max": 10}
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +267,7 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
     rerank: RerankSettings = field(default_factory=RerankSettings)
+    walk: WalkSettings = field(default_factory=WalkSettings)
     classic: ClassicSettings = field(default_factory=ClassicSettings)
     enrich: EnrichSettings = field(default_factory=EnrichSettings)
     learn: LearnSettings = field(default_factory=LearnSettings)
@@ -354,7 +368,7 @@ def _nearest(name: str, known: list[str]) -> str:
 
 def _leaves(node: Any, prefix: str = "", metadata: Mapping[str, Any] | None = None) -> list[Setting]:
     if isinstance(node, Mapping):
-        return [leaf for key, child in node.items() for leaf in _leaves(child, f"{prefix}{key}.")]
+        return [leaf for key, child in node.items() for leaf in _leaves(child, f"{prefix}{key}.", metadata)]
     if dataclasses.is_dataclass(node):
         return [leaf for f in dataclasses.fields(node) for leaf in _leaves(getattr(node, f.name), f"{prefix}{f.name}.", f.metadata)]
     metadata = metadata or {}

@@ -13,7 +13,8 @@ from functools import cached_property
 
 import numpy as np
 
-from whence.core.types import EDGE_KINDS, EDGE_WEIGHTS, LSP, PROVENANCES
+from whence.core.settings import WalkSettings
+from whence.core.types import EDGE_KINDS, LSP, PROVENANCES
 from whence.index.symbols import SymbolTable
 from whence.storage.arrayfile import Array, ArrayFile, unpack_strings
 from whence.storage.postings import first_of_each
@@ -30,17 +31,18 @@ _TESTS = frozenset({"tests", "tested_by", "co_tested_with"})
 IS_REFERENCE = np.array([kind in _REFERENCES for kind in EDGE_KINDS])
 IS_STRUCTURE = np.array([kind in _STRUCTURE for kind in EDGE_KINDS])
 IS_USE = np.array([kind not in _STRUCTURE | _TESTS for kind in EDGE_KINDS])
-_WEIGHTS = np.array(list(EDGE_WEIGHTS.values()), np.float32)
 #: Arrays of a graph file that hold the undirected graph.
 _STARTS, _TARGETS, _UNDIRECTED_WEIGHTS = "walk.starts", "walk.targets", "walk.weights"
 
 Columns = Mapping[str, Array] | ArrayFile
+#: What stored graphs are made with.
+DEFAULT_WALK = WalkSettings()
 
 
 class Graph:
     """The nodes and edges of one snapshot."""
 
-    def __init__(self, file: Columns, symbols: SymbolTable) -> None:
+    def __init__(self, file: Columns, symbols: SymbolTable, walk: WalkSettings = DEFAULT_WALK) -> None:
         self.symbols = symbols
         self.source: Array = file["source"]
         self.target: Array = file["target"]
@@ -57,7 +59,7 @@ class Graph:
         self.starts: Array = file["starts"]
         self.in_edges: Array = file["in_edges"]
         self.in_starts: Array = file["in_starts"]
-        self._file = file
+        self._file, self._walk = file, walk
         self.endpoints = unpack_strings(file, "outside").all()
         self.nodes = symbols.units + len(self.endpoints)
 
@@ -80,7 +82,8 @@ class Graph:
     @cached_property
     def undirected(self) -> Adjacency:
         """Every edge in both directions, parallel edges merged."""
-        arrays = self._file if _STARTS in self._file else undirected_arrays(self._file, self.nodes)
+        is_stored = self._walk == DEFAULT_WALK and _STARTS in self._file
+        arrays = self._file if is_stored else undirected_arrays(self._file, self.nodes, self._walk)
         return Adjacency(self.nodes, arrays[_STARTS], arrays[_TARGETS], arrays[_UNDIRECTED_WEIGHTS], symmetric=True)
 
     @cached_property
@@ -94,18 +97,19 @@ class Graph:
     @property
     def walk_weights(self) -> Array:
         """How readily a walk follows each edge."""
-        return _walk_weights(self._file)
+        return _walk_weights(self._file, self._walk)
 
 
-def _walk_weights(edges: Columns) -> Array:
+def _walk_weights(edges: Columns, walk: WalkSettings) -> Array:
     """Weights by kind and confidence, lower for edges that only a language server found."""
-    weights = _WEIGHTS[edges["kind"]] * edges["confidence"]
+    of_kind = np.array([walk.weights[kind] for kind in EDGE_KINDS], np.float32)
+    weights = of_kind[edges["kind"]] * edges["confidence"] ** np.float32(walk.confidence)
     return np.where(edges["provenance"] == PROVENANCES.index(LSP), weights * np.float32(LSP_SHARE), weights)
 
 
-def undirected_arrays(edges: Columns, nodes: int) -> dict[str, Array]:
+def undirected_arrays(edges: Columns, nodes: int, walk: WalkSettings = DEFAULT_WALK) -> dict[str, Array]:
     """The arrays of the undirected graph: the weights of parallel edges are summed."""
-    weights = _walk_weights(edges).astype(np.float64)
+    weights = _walk_weights(edges, walk).astype(np.float64)
     source, target = edges["source"].astype(np.int64), edges["target"].astype(np.int64)
     keys = np.concatenate([source * nodes + target, target * nodes + source])
     order = np.argsort(keys, kind="stable")

@@ -160,7 +160,7 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
     stored = store.json_meta("graph")
     if stored.get("facts") == facts:
         try:
-            return Graph(open_columns(layout.segments / stored["name"], stored["stamp"]), snapshot.symbols)
+            return Graph(open_columns(layout.segments / stored["name"], stored["stamp"]), snapshot.symbols, reader.settings.walk)
         except (IndexDamaged, KeyError) as damage:
             notes.append(f"{getattr(damage, 'message', f'the graph lacks {damage}')}; rebuilt")
     arrays = make_graph(snapshot, reader.read_text, store.edges())
@@ -170,7 +170,7 @@ def open_graph(reader: IndexReader, notes: list[str]) -> Graph:
         stamp = write_arrays(layout.segments / name, arrays, {})
         with store.transaction():
             store.set_meta(graph=json.dumps({"name": name, "stamp": asdict(stamp), "facts": facts}))
-    return Graph(arrays, snapshot.symbols)
+    return Graph(arrays, snapshot.symbols, reader.settings.walk)
 
 
 def make_graph(snapshot: Snapshot, read_text: Callable[[str], str | None], extra: Sequence[Edge] = ()) -> dict[str, Array]:
