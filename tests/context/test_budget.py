@@ -258,4 +258,4 @@ def test_three_hundred_symbols_are_packed_in_the_time_of_a_glance():
         start = time.process_time()
         pack(pieces, 50_000, Markdown(), head=HEAD)
         took.append(time.process_time() - start)
-    assert min(took) < 0.08
+    assert min(took) < 0.12

@@ -45,12 +45,12 @@ def text_between(text, fence):
     raise AssertionError("the fence is never closed")
 
 
-def test_markdown_shows_a_body_under_a_heading_that_says_where_and_why():
+def test_markdown_shows_a_body_under_a_heading_that_says_where():
     assert packed(Markdown()).text == (
         "# add retry\n\ncommit 1a2b3c4 · changed 2\n\n\n"
-        "## `net/client.py:12-14 Client.send` method (names retry)\n"
+        "## `net/client.py:12-14 Client.send` method\n"
         "```python\n    def send(self, request):\n        return self._pool.send(request)\n```\n\n"
-        "Tokens: 5000 asked, 111 given. Symbols: 1 with body, 0 with signature, 0 named, 0 left out\n"
+        "Tokens: 5000 asked, 107 given. Symbols: 1 with body, 0 with signature, 0 named, 0 left out\n"
     )
 
 

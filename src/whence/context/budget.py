@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Protocol
 
 from whence.core.errors import UsageError
+from whence.core.types import CONTAINERS
 from whence.text import token_estimate
 from whence.text.excerpt import line_worths
 
-#: Tokens of code that a symbol may take: the best one, and the least that any may take. In between it falls with the rank.
-BEST_CODE, LEAST_CODE = 600, 300
+#: The share of the budget that the best symbol's code may take; the second's half of it, and so on.
+BEST_SHARE = 0.1
+#: Lines of code that every symbol gets in its turn, and how many more it may have to be shown whole.
+FEW_LINES, FEW_MORE = 10, 3
+#: Tokens of code in a section of a review: of a symbol whose change its hunks show in part, and of a hunk at the least.
+MUCH_CODE, HUNK_CODE = 600, 300
 #: Lines of an excerpt at the least; what is shorter says no more than a signature.
 MIN_EXCERPT = 3
 #: Lines of a signature, and lines of a body that are looked at for words of the task.
@@ -195,10 +200,11 @@ class _Filling:
 
     def by_rank(self) -> None:
         """In rank order until one does not fit; if all did, excerpts grow, the best first."""
+        best = int(self._room * BEST_SHARE)
         for row in range(len(self._ranked)):
             if row in self.covered:
                 continue
-            offer = self._offer(row, min(self._room, token_estimate.PARTS * max(BEST_CODE // (row + 1), LEAST_CODE)))
+            offer = self._offer(row, self._room, code=best // (row + 1), lines=FEW_LINES)
             if offer is None:
                 return
             self._take(row, offer)
@@ -213,7 +219,9 @@ class _Filling:
             least = self._room - int(self._room * share)
             for at, row in enumerate(rows):
                 limit, fair = self._ranked[row].limit, (self._room - least) // (len(rows) - at)
-                offer = self._offer(row, self._room - least, code=max(fair, LEAST_CODE) if limit < 0 else limit * token_estimate.PARTS)
+                offer = self._offer(
+                    row, self._room - least, code=max(fair, HUNK_CODE * token_estimate.PARTS) if limit < 0 else limit * token_estimate.PARTS
+                )
                 if offer is None:
                     break
                 self._take(row, offer)
@@ -224,7 +232,7 @@ class _Filling:
         for row in range(len(self._ranked)):
             if row not in self.covered and ((shown := self.shown[row]) is None or shown.form is not Detail.BODY):
                 room = self._room + (shown.weight if shown is not None else 0)
-                offer = self._offer(row, room, code=BEST_CODE * token_estimate.PARTS)
+                offer = self._offer(row, room, code=MUCH_CODE * token_estimate.PARTS)
                 if offer is not None and (shown is None or offer.form is Detail.BODY or offer.weight > shown.weight):
                     self._take(row, offer)
 
@@ -242,22 +250,22 @@ class _Filling:
         if offer is not None and (offer.form is Detail.BODY or offer.weight > shown.weight):
             self._take(row, offer)
 
-    def _offer(self, row: int, allowed: int, whole: int | None = None, code: int | None = None) -> ShownItem | None:
+    def _offer(self, row: int, allowed: int, whole: int | None = None, code: int | None = None, lines: int = 0) -> ShownItem | None:
         """The most that can be shown of a symbol within a weight.
 
-        `whole` is what its body may weigh where that differs, `code` the most that it may weigh with code.
+        `whole` is what its body may weigh where that differs, `code` the most that it may weigh with code unless it has few `lines`.
         """
         piece = self._ranked[row]
         repeats = whole is None and any(self.shown[inner] is not None for inner in self._inside[row])
         limit = allowed if whole is None else whole
-        lines = allowed
-        if code is not None:
-            limit, lines = min(limit, code), min(allowed, code)
+        is_short = lines > 0 and piece.body.count("\n") < lines + FEW_MORE
+        limit = limit if code is None or is_short else min(limit, code)
         if _has_body(piece) and not repeats and token_estimate.least_weight(piece.body) <= limit:
             body = self._rendered(row, piece, Detail.BODY)
             if body.weight <= limit:
                 return body
-        if _has_body(piece) and (excerpt := self._excerpt(row, lines)) is not None:
+        excerpt = self._excerpt(row, allowed, allowed if code is None else code, lines) if _has_body(piece) else None
+        if excerpt is not None:
             return excerpt
         forms = (Detail.SIGNATURE, Detail.POINTER) if piece.signature or piece.doc or piece.section else (Detail.POINTER,)
         return next((one for one in (self._rendered(row, piece, form) for form in forms) if one.weight <= allowed), None)
@@ -271,15 +279,17 @@ class _Filling:
         text = self._render.symbol(piece, form)
         return ShownItem(self._ranked[row], form, token_estimate.weigh_texts([text])[0], text, piece.lines)
 
-    def _excerpt(self, row: int, allowed: int) -> ShownItem | None:
-        """The lines of a symbol that matter, as many as fit; None if that is too few to be of use."""
+    def _excerpt(self, row: int, allowed: int, code: int, few: int) -> ShownItem | None:
+        """The lines of a symbol that matter, as many as fit, but a `few` at the least; None if that is too few to be of use."""
         piece = self._ranked[row]
         lines = piece.body.rstrip("\n").split("\n")
         frame = self._rendered(row, replace(piece, body="", lines=(piece.start_line,)), Detail.EXCERPT).weight
-        chosen = _lines_within(lines, _line_order(piece, lines, self._terms), allowed - frame)
+        members = {number - piece.start_line for number in piece.members} if piece.kind in CONTAINERS else set()
+        order = _line_order(piece, lines, self._terms)
+        chosen = _lines_within(lines, order, allowed - frame, members, code - frame, few)
         while len(chosen) >= MIN_EXCERPT and len(chosen) < len(lines):
             shown = sorted(chosen)
-            cut = replace(piece, body=_elided(lines, shown), lines=tuple(piece.start_line + at for at in shown))
+            cut = replace(piece, body=_elided(lines, shown, members), lines=tuple(piece.start_line + at for at in shown))
             offer = self._rendered(row, cut, Detail.EXCERPT)
             if offer.weight <= allowed:
                 return offer
@@ -325,28 +335,27 @@ def _header(lines: Sequence[str], name: str) -> list[int]:
     return list(range(first, last + 1))
 
 
-def _lines_within(lines: Sequence[str], order: Sequence[int], room: int) -> list[int]:
+def _lines_within(lines: Sequence[str], order: Sequence[int], room: int, apart: Collection[int], code: int, few: int) -> list[int]:
     """As many lines as fit, the most important first, with a mark for every gap between them."""
-    weights = token_estimate.weigh_texts([f"{line}\n" for line in lines])
-    mark = token_estimate.weigh_texts(["        ... 1000 lines\n"])[0]
+    *weights, mark = token_estimate.weigh_texts([*(f"{line}\n" for line in lines), "        ... 1000 lines\n"])
     chosen: dict[int, None] = {}
     spent = mark
     for at in order:
         beside = (at == 0 or at - 1 in chosen) + (at == len(lines) - 1 or at + 1 in chosen)
-        cost = weights[at] + mark * (1 - beside)
-        if spent + cost > room:
+        cost = weights[at] + (0 if at in apart else mark * (1 - beside))
+        if spent + cost > (room if len(chosen) < few else min(room, code)):
             break
         chosen[at] = None
         spent += cost
     return list(chosen)
 
 
-def _elided(lines: Sequence[str], shown: Sequence[int]) -> str:
-    """Some lines of a text, with the number of those left out between them."""
+def _elided(lines: Sequence[str], shown: Sequence[int], apart: Collection[int] = ()) -> str:
+    """Some lines of a text, with the number of those left out between them, but for those before members, which stand apart."""
     text, before = [], -1
     for at in [*shown, len(lines)]:
         missing = at - before - 1
-        if missing and any(line.strip() for line in lines[before + 1 : at]):
+        if missing and at not in apart and any(line.strip() for line in lines[before + 1 : at]):
             indent = len(lines[before + 1]) - len(lines[before + 1].lstrip())
             text.append(f"{lines[before + 1][:indent]}... {missing} line{'s' if missing > 1 else ''}")
         text += lines[at : at + 1]

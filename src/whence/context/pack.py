@@ -21,7 +21,7 @@ from whence.ranking.ledger import LedgerLine
 from whence.text.injection import Instruction
 
 #: Members of a type that its outline names, and those whose lines an excerpt of the type may show.
-MAX_OUTLINE, MAX_MEMBERS = 12, 60
+MAX_OUTLINE, MAX_MEMBERS = 6, 60
 #: More tokens than any text has.
 NO_BUDGET = 10**9
 

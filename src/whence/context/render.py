@@ -91,7 +91,7 @@ class Markdown(_Flagging):
     def _body(self, piece: PackItem, form: Detail) -> str:
         source = _source(piece.body)
         fence = _quotes_around(source, "```")
-        because = f" ({_inert(_line(piece.because))})" if piece.because.strip() else ""
+        because = f" ({_inert(_line(piece.because))})" if piece.section and piece.because.strip() else ""
         lines = f":{piece.start_line}-{piece.end_line} {_label(piece.qualified_name)}" if piece.kind != DIFF else ""
         title = _inline_code(f"{_label(piece.path)}{lines}".rstrip())
         warning = f"{said}\n" if (said := self.warning(piece, form)) else ""
