@@ -135,7 +135,7 @@ def grown(index: Index, edges: int) -> Graph:
             "source": source, "target": target, "kind": column(own.kind, EDGE_KINDS.index("calls")), "provenance": column(own.provenance, 0),
             "confidence": column(own.confidence, 0.7), "line": column(own.line, 1), "seen": column(own.seen, 0),
             "starts": np.searchsorted(source, places).astype(np.int64), "in_edges": into.astype(np.int32),
-            "in_starts": np.searchsorted(target[into], places).astype(np.int64),
+            "in_starts": np.searchsorted(target[into], places).astype(np.int64), "outcomes": own.outcomes,
             **pack_strings("outside", own.endpoints),
         },
         index.snapshot.symbols,
