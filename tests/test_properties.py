@@ -134,7 +134,8 @@ def test_a_long_pattern_of_sets_that_never_end_is_refused_at_once():
 def test_a_note_is_read_back_as_it_was_written(text, topic, project, tags, kind, when, code):
     created, updated, first, last, archived = when
     about = (CodeRef(code, "12ab", "/home/ada"),) if code else ()
-    note = Note(text, "slug", project, topic, kind, tuple(tags), "source", created, updated, first, last, about, archived, folder="shop")
+    when_known = {"created": created, "updated": updated, "valid_from": first, "valid_until": last, "archived": archived}
+    note = Note(text, "slug", project, "", topic, kind, tuple(tags), "source", about=about, folder="shop", **when_known)
     written = front_matter.render(note)
     assert front_matter.parse(written.encode(), folder="shop", slug="slug") == front_matter.normalized(note)
 

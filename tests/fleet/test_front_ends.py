@@ -167,7 +167,7 @@ def test_search_options_work_as_for_a_tree(run):
     )
     assert "session" in run("search", "--fleet", "how a session is opened", "--content", "docs")[1]
     assert run("search", "--fleet", "SessionStore", "--why")[1].count("words") > 0
-    code, out, _ = run("search", "--fleet", "open a session", "--budget", "120")
+    code, out, _ = run("search", "--fleet", "open a session", "--budget", "160")
     assert code == 0
     assert "· 3 repositories · indexed " in out
 

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from whence.app.presenters.text import safe
-from whence.cli.shared import FOUND, NOTHING_FOUND, json_option, print_json
+from whence.cli.shared import FOUND, NOTHING_FOUND, json_option, print_item, print_json
 from whence.core.errors import ModelUnavailable, UsageError
 
 
@@ -33,7 +33,7 @@ def list_models(*, as_json: bool) -> int:
         return FOUND
     for one in found:
         here = f"{one['bytes'] / 1e6:.0f} MB, {one['path']}" if one["path"] else "not on this machine"
-        click.echo(f"{one['name']:<30} {one['licence']:<11} {safe(here)}")
+        print_item(f"{one['name']:<30} {one['licence']:<11} {safe(here)}")
     return FOUND
 
 
@@ -49,7 +49,7 @@ def get(name: str) -> int:
     known = next((one for one in known_models().values() if name in (one.name, one.hub_id)), None)
     licence = known.licence if known else "stated on the page of the model"
     click.echo(f"{safe(known.hub_id if known else name)}: licence of the weights: {licence}", err=True)
-    click.echo(safe(str(download_model(name))))
+    print_item(safe(str(download_model(name))))
     click.echo(f"to use it, set rerank.model = onnx:{safe(name)}", err=True)
     return FOUND
 
@@ -65,5 +65,8 @@ def remove(name: str) -> int:
         freed = remove_download(hub_id_of(name))
     except ModelUnavailable as error:
         raise UsageError(error.message, hint=error.hint) from error
-    click.echo(f"removed {freed / 1e6:.0f} MB" if freed else f"{safe(name)} was not downloaded", err=not freed)
-    return FOUND if freed else NOTHING_FOUND
+    if not freed:
+        click.echo(f"{safe(name)} was not downloaded", err=True)
+        return NOTHING_FOUND
+    print_item(f"removed {freed / 1e6:.0f} MB")
+    return FOUND

@@ -112,6 +112,7 @@ def opened(name: str, *, every_signal: bool) -> Profile:
     if name not in PROFILES:
         raise UsageError(f"there is no profile {name!r}", hint=f"allowed: {', '.join(PROFILES)}")
     profile = PROFILES[name]
-    if not set(profile.signals) <= {*additive_signals(), *FUSED}:
+    weighed = [signal for signal in profile.signals if profile.weighs(signal)]
+    if not set(weighed) <= {*additive_signals(), *FUSED}:
         raise UsageError(f"the profile {name!r} multiplies: its parts cannot be taken away one by one", hint="ablate default or semantic")
-    return open_profile(profile, additive_signals() if every_signal else list(profile.signals))
+    return open_profile(profile, additive_signals() if every_signal else weighed)
