@@ -8,8 +8,8 @@ import pytest
 
 from graph.call_trees import TREES, CallTree
 
-#: Precision of sure calls, recall of sure ones, recall with those left open.
-FIRST, SECOND, THIRD = (0.96, 0.92, 0.98), (0.95, 0.88, 0.94), (0.92, 0.80, 0.96)
+#: Precision of sure calls, recall of sure ones, recall with those left open (0.99, 0.98 and 0.97 when getters are callers' targets).
+FIRST, SECOND, THIRD = (0.96, 0.92, 0.97), (0.95, 0.88, 0.94), (0.92, 0.80, 0.96)
 LEAST = {
     **dict.fromkeys(("python", "typescript", "go"), FIRST),
     **dict.fromkeys(("java", "csharp", "rust"), SECOND),

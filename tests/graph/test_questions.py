@@ -521,7 +521,7 @@ def test_half_a_million_edges_are_answered_within_a_second(own):
     units = np.flatnonzero(symbols.defines)
     source, target = draw.choice(units, count), draw.choice(units, count)
     edges = EdgeColumns(source, target, np.zeros(count, np.int64), np.full(count, 0.7, np.float32), np.ones(count, np.int64))
-    questions = Questions(Graph(graph_arrays(symbols, edges, [], ()), symbols))
+    questions = Questions(Graph({**graph_arrays(symbols, edges, [], ()), "outcomes": np.empty(0, np.uint8)}, symbols))
     one, other = questions.resolve_one("work0_1"), questions.resolve_one("work39_99")
     began = time.process_time()
     direct = questions.callers(one)
