@@ -123,7 +123,7 @@ def tests(symbol: str, depth: int, **options: Any) -> int:
 @path_option
 @index_options
 def path(source: str, target: str, steps: int, **options: Any) -> int:
-    """Show the shortest path from A, or a member of A, to B (calls and references)."""
+    """Show the shortest path of calls and references from A to B."""
     with _open_repository(options) as (index, where):
         begin, end = (_resolve(index, where, text, every=options["every"]) for text in (source, target))
         way = index.questions().path(begin, end, hops=steps)

@@ -13,7 +13,7 @@ from whence.core.errors import ModelUnavailable, UsageError
 
 @click.group()
 def model() -> None:
-    """List, download and remove models for a second look (docs/rerank.md)."""
+    """List, download and remove models for a second look."""
 
 
 @model.command(name="list")
