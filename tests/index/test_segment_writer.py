@@ -104,24 +104,29 @@ def test_equal_names_of_many_files_are_kept_once(tmp_path: Path) -> None:
     assert unpack_strings(arrays, "imports").all() == ["import os", "from b import settle"]
 
 
+GLOBAL, LOCAL = ("settle", ""), ("settle", "?settle")  # name and receiver
+
+
 @pytest.mark.parametrize(
-    ("language", "parameters", "hidden"),
+    ("language", "parameters", "called"),
     [
-        ("python", "settle", True),
-        ("python", "settle=None", True),
-        ("python", "*settle", True),
-        ("python", "settle: Callable[[int], int] = other", True),
-        ("python", "other=settle", False),
-        ("python", "unsettle", False),
-        ("go", "settle func(int)", True),
-        ("typescript", "settle: () => void", True),
-        ("rust", "mut settle: fn()", True),
-        ("c", "callback_t settle", True),
-        ("c", "settle other", False),
-        ("java", "Runnable settle", False),
+        ("python", "settle", LOCAL),
+        ("python", "settle=None", ("None", "")),
+        ("python", "*settle", LOCAL),
+        ("python", "settle: Callable[[int], int] = other", ("other", "")),
+        ("python", "other=settle", GLOBAL),
+        ("python", "unsettle", GLOBAL),
+        ("go", "settle func(int)", LOCAL),
+        ("typescript", "settle: () => void", LOCAL),
+        ("rust", "mut settle: fn()", LOCAL),
+        ("c", "callback_t settle", LOCAL),
+        ("c", "settle other", GLOBAL),
+        ("java", "Runnable settle", GLOBAL),
     ],
 )
-def test_a_call_of_a_parameter_is_not_kept(language: str, parameters: str, hidden: bool, tmp_path: Path) -> None:
+def test_a_call_of_a_parameter_is_of_its_default_or_marked_as_local(
+    language: str, parameters: str, called: tuple[str, str], tmp_path: Path
+) -> None:
     around = {
         "python": "def go({}):\n    settle(1)\n",
         "go": "package a\n\nfunc goes({}) {{ settle(1) }}\n",
@@ -130,8 +135,9 @@ def test_a_call_of_a_parameter_is_not_kept(language: str, parameters: str, hidde
         "c": "void go({}) {{ settle(1); }}\n",
         "java": "class A {{ void go({}) {{ settle(1); }} }}\n",
     }[language]
-    calls = [name for _, kind, name, *_ in said(kept(tmp_path / "one", (language, around.format(parameters)))) if kind == "calls"]
-    assert calls == ([] if hidden else ["settle"])
+    arrays = kept(tmp_path / "one", (language, around.format(parameters)))
+    calls = [(name, receiver) for _, kind, name, receiver, *_ in said(arrays) if kind == "calls"]
+    assert calls == [called]
 
 
 def test_a_parameter_hides_no_member(tmp_path: Path) -> None:
