@@ -160,7 +160,7 @@ def _search_notes(question: ParsedQuery, paths: tuple[str, ...], options: dict[s
     if not question.text:
         raise UsageError("in:notes needs a word to recall by", hint="add one, or use whence list")
     click.echo(f"whence: {safe(question.reading)}", err=True)
-    chosen = {**options, "team": False, "directory": None}
+    chosen = {**options, "team": False, "directory": None, "everywhere": False}
     with tracing(options["trace_file"]) as trace, open_notes(chosen, trace) as memory:
         ranking = {name: options[name] for name in ("max_distance", "strategy") if options[name] is not None}
         found = memory.search(question, k=options["k"], **ranking)
