@@ -23,6 +23,8 @@ TASK = "add a discount to the total price of a cart"
 SYMBOL = "total_price"
 BUDGET = 3_000
 RECALLED = ("what is kept of the price list", "deploy on friday")
+#: The folder beside the notes that most of them are of.
+SHOP = "shop"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ?")
 #: What is made beside a file before it is whole, by any part of whence.
 _HALF = re.compile(r"\.part$|\.tmp$|\.new(-wal|-shm|-journal)?$")
@@ -82,16 +84,16 @@ def of_notes(notes: Path, data: Path) -> Seen:
     """All notes with their pasts, and what they answer; whether an index that is made afresh answers the same."""
     from whence.memory.memory import Memory  # noqa: PLC0415
 
-    with Memory.open(notes, data_dir=data, repository=notes.parent) as memory:
+    with Memory.open(notes, data_dir=data, repository=notes.parent / SHOP) as memory:
         keys = [one.key for one in memory.store.scan()]
         seen: Seen = {
             "said": list(memory.remarks),
             "notes": {key: _file(notes / f"{key}.md") for key in keys},
-            "pasts": {key: [one.text for one in memory.history(key)] for key in keys},
+            "pasts": {key: [one.text for one in memory.store.history(key)] for key in keys},
             "odd": memory.store.stray_files(),
             "recalled": _recalled(memory),
         }
-    with TemporaryDirectory(dir=notes.parent) as fresh, Memory.open(notes, data_dir=fresh, repository=notes.parent) as again:
+    with TemporaryDirectory(dir=notes.parent) as fresh, Memory.open(notes, data_dir=fresh, repository=notes.parent / SHOP) as again:
         seen["as a new index"] = plain({"recalled": _recalled(again)})["recalled"] == plain(seen)["recalled"]
     return plain(seen)
 
@@ -108,7 +110,7 @@ def strays_of_notes(notes: Path, data: Path) -> list[str]:
     from whence.memory.memory import Memory  # noqa: PLC0415
 
     make_old(notes, data)
-    with Memory.open(notes, data_dir=data, repository=notes.parent) as memory:
+    with Memory.open(notes, data_dir=data, repository=notes.parent / SHOP) as memory:
         memory.list()
     return halves(notes, data)
 

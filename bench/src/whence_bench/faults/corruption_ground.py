@@ -133,7 +133,7 @@ def _remember(notes: Path, data: Path, root: Path, first: int, last: int) -> Non
             memory.remember(
                 f"The {one} is closed on Mondays; ask Ada for the {two}.",
                 topic=f"{one} hours",
-                project="town" if number % 2 else "",
+                project=root.name if number % 2 else "",
                 tags=[two],
                 about=["src/part_1.py"] if number == 1 else (),
                 created="2026-03-02",
@@ -228,7 +228,7 @@ def _ask_notes(ground: Ground, data: Path, values: Mapping[str, Any], said: list
         found = {
             "listed": [(one.key, one.text, one.topic, one.project, one.tags, one.problem) for one in memory.list()],
             "recalled": [[(one.note.key, round(one.score, 9)) for one in memory.recall(question, k=5)] for question in NOTES_ASKED],
-            "of a kind": [one.key for one in memory.list(project="town", tags=["quarry"])],
+            "of a kind": [one.key for one in memory.list(project=ground.root.name, tags=["quarry"])],
             "speaking": memory.notes_about(ground.root, ["src/part_1.py"]),
         }
         said += memory.remarks

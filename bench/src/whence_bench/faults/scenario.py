@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from whence_bench.faults import compared
 from whence_bench.faults.compared import Seen
 
 #: The folders that an operation writes to.
@@ -38,6 +39,11 @@ class Place:
     def notes(self) -> Path:
         """The notes of the user."""
         return self.folder / "notes"
+
+    @property
+    def shop(self) -> Path:
+        """The folder whose notes they are; nothing is in it."""
+        return self.folder / compared.SHOP
 
     @property
     def out(self) -> Path:

@@ -16,7 +16,7 @@ NOW = datetime(2026, 11, 16, 8, 0, tzinfo=timezone.utc)
 def _memory(place: Place) -> Any:
     from whence.memory.memory import Memory  # noqa: PLC0415
 
-    return Memory.open(place.notes, data_dir=place.data, repository=place.tree.parent)
+    return Memory.open(place.notes, data_dir=place.data, repository=place.shop)
 
 
 def _first_notes(place: Place) -> None:
