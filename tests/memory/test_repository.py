@@ -198,6 +198,43 @@ def test_a_folder_without_git_has_notes_of_its_own(data, tmp_path):
     assert recalled(tmp_path / "b/docs") == []
 
 
+# Damaged files.
+def test_a_damaged_note_is_still_of_the_repository_that_its_file_names(data, tmp_path):
+    one, two = repository(tmp_path / "one/api"), repository(tmp_path / "two/api")
+    with opened(one) as memory:
+        key = memory.remember("We retry five times.", project="api", topic="retry").key
+    file = data / f"notes/{key}.md"
+    whole = file.read_bytes()
+    for damaged in (whole.replace(b"kind: ", b"kind: no "), whole.replace(b"five", b"\xff"), whole[: whole.index(b"kind: ")]):
+        file.write_bytes(damaged)
+        with opened(one) as memory:
+            assert [(note.key, bool(note.problem)) for note in memory.list()] == [(key, True)]
+        with opened(two) as memory:
+            assert memory.list() == []
+
+
+@pytest.mark.parametrize("at", [b"y: commit:", b"mmit:"], ids=["in the key", "in the identity"])
+def test_a_note_cut_off_before_it_names_its_repository_is_listed_for_its_folder_until_it_is_repaired(data, tmp_path, at):
+    one, two, other = (repository(tmp_path / name) for name in ("one/api", "two/api", "other"))
+    with opened(two) as memory:
+        memory.remember("We retry never.", project="api")
+    with opened(one) as memory:
+        key = memory.remember("We retry five times.", project="api", topic="retry").key
+    file = data / f"notes/{key}.md"
+    file.write_bytes(file.read_bytes().partition(at)[0])
+    cut = file.read_bytes()
+    for root, listed in ((one, True), (two, True), (other, False)):
+        with opened(root) as memory:
+            assert [note.problem for note in memory.list() if note.key == key] == (
+                ["line 1: the front matter is not closed by a line with `---` alone"] * listed
+            )
+    assert file.read_bytes() == cut
+    with opened(one) as memory:
+        memory.edit(key, text="We retry five times.")
+    assert recalled(one) == ["We retry five times."]
+    assert recalled(two) == ["We retry never."]
+
+
 # Notes from before repositories were known.
 OLD = "---\nproject: shop\ntopic: retry\nkind: durable\n{about}---\n\nWe retry five times.\n"
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Bump it whenever old indexes become unreadable or their words would differ. It is part of the file name, so an index
 #: of another format, language or model is another file and processes do not take theirs from one another.
-FORMAT = 6
+FORMAT = 7
 #: A word that was forgotten is this and its id; no word begins so.
 BLANK = "\x1f"
 

@@ -22,6 +22,8 @@ _NOT_AT_START = "a key must start at the beginning of its line"
 _ONE_KEY_PER_LINE = "line 2: front matter needs one `key: value` per line"
 
 _OPENING = re.compile(r"---[ \t]*\r?\n")
+#: Whose a note is that cannot be parsed otherwise; a line that is cut off does not say it.
+_REPOSITORY = re.compile(r"^repository: ((?:commit|remote|folder):[^\"\ufffd\r\n]+)\r?\n", re.MULTILINE)
 _CLOSING = re.compile(r"^---[ \t]*(\r?)(?:\n|\Z)", re.MULTILINE)
 # Text may start with a rule (`---`) that opens no front matter: the first line after it decides, comments aside.
 _FIRST_KEY = re.compile(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*(?:\{|[ \t]*[^\s#:\-](?:[^:\n]|:(?=\S))*:(?:\s|\Z))")
@@ -61,12 +63,18 @@ def parse(data: bytes, *, folder: str, slug: str) -> Note:
         text = data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        return Note(data.decode("utf-8", "replace"), **given, problem=f"line {line}: not UTF-8")
+        return _unparsed(data.decode("utf-8", "replace"), given, f"line {line}: not UTF-8")
     try:
         front, body = _split(text)
         return Note(body, **(given if front is None else given | _fields(front)))
     except _FrontMatterError as error:
-        return Note(text, **given, problem=" ".join(str(error).split()))
+        return _unparsed(text, given, " ".join(str(error).split()))
+
+
+def _unparsed(text: str, given: dict[str, Any], problem: str) -> Note:
+    front, closing, _ = text.partition(f"\n{FENCE}")
+    whose = _REPOSITORY.search(front + closing[:1]) if text.startswith(FENCE) else None
+    return Note(text, **given, repository=whose[1] if whose else "", problem=problem)
 
 
 def render(note: Note) -> str:

@@ -22,7 +22,7 @@ from whence.embed.encoder import NONE, open_note_encoder
 from whence.index.layout import TEAM_FOLDER, Layout, is_team_folder, notes_directory
 from whence.memory.database import NoteFacts
 from whence.memory.index import NoteAnalyzer, NoteIndex, Progress
-from whence.memory.note import FOLDER, GENERATED, HANDOFF, KINDS, USER, CodeRef, Note
+from whence.memory.note import FOLDER, GENERATED, HANDOFF, KINDS, UNREADABLE, USER, CodeRef, Note
 from whence.memory.recall import DATED, RankedNotes, RecalledNote, RecallResponse, RecallRun, rank, recall, scope_of
 from whence.memory.repository import Repository, folder_of, identify
 from whence.memory.request import MAX_NOTES, NoteFilters, RecallRequest, parse_time, strings
@@ -153,7 +153,7 @@ class Memory:
 
     def _owns(self, owner: str) -> bool:
         """The same for an owner. One that is only a name or a folder is compared with all others."""
-        if owner in self.whose.own or not self.whose.owns(owner):
+        if owner in self.whose.own or not (owner.startswith(UNREADABLE) or self.whose.owns(owner)):
             return owner in self.whose.own
         pairs = self.index.open_reader().projects
         return any(ours for pair, ours in zip(pairs, self.whose.owners_in(pairs), strict=True) if pair.partition("\n")[0] == owner)
@@ -242,6 +242,8 @@ class Memory:
         if text is not None:
             changes |= {"text": self._checked_text(text, redact=redact), "problem": ""}
         after = replace(note, **changes, updated=_now(note.created))
+        if note.problem and not after.problem:  # its file no longer says whose it is
+            after = self.owned(after)
         _check_validity(after)
         same = [one for one, _ in self.replaceable(after) if one != after.key]
         if same:

@@ -29,6 +29,8 @@ HANDOFF = "handoff "
 GENERAL = "general"
 #: What owners begin with: a folder without a history, and the name of a project whose repository is unknown.
 FOLDER, PROJECT = "folder:", "project:"
+#: The same for a note that cannot be parsed: whoever has notes in its folder sees it, so that it is not lost.
+UNREADABLE = "unreadable:"
 #: The owner of notes that are nobody's but the user's: they are recalled everywhere.
 USER = PROJECT
 
@@ -82,6 +84,8 @@ class Note:
     @property
     def owner(self) -> str:
         """Whose it is. A note without a repository is its project's, or, if it names code in a folder, that folder's."""
+        if self.problem and not self.repository and self.folder != GENERAL:
+            return UNREADABLE + self.folder
         folder = next((ref.repository for ref in self.about if ref.repository.startswith("/")), "")
         return self.repository or (FOLDER + folder if folder else PROJECT + (project_folder(self.project) if self.project else ""))
 

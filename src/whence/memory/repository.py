@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from whence.memory.note import FOLDER, PROJECT, USER
+from whence.memory.note import FOLDER, PROJECT, UNREADABLE, USER
 from whence.source.git import common_dir, has_commit, is_shallow, main_root, read_head, remote_of
 from whence.storage.files import write_atomically
 from whence.text.slugs import project_folder
@@ -41,14 +41,17 @@ class Repository:
         kind, _, rest = owner.partition(":")
         if owner.startswith(FOLDER):  # of older notes: it may have moved here
             return self._has_name(project_folder(Path(rest).name)) and owner not in self.others and not Path(rest).exists()
-        return f"{kind}:" == PROJECT and self._has_name(rest)
+        return rest in self.names if f"{kind}:" == UNREADABLE else f"{kind}:" == PROJECT and self._has_name(rest)
 
     def owners_in(self, pairs: Sequence[str]) -> list[bool]:
         """Which pairs of an owner and a project (a line each) are of this repository or the user."""
         split = [pair.partition("\n")[::2] for pair in pairs]
-        others = [project for owner, project in split if not owner.startswith(PROJECT) and not self.owns(owner)]
+        others = [project for owner, project in split if not owner.startswith((PROJECT, UNREADABLE)) and not self.owns(owner)]
         contested = {PROJECT + project_folder(project) for project in others if project}
-        return [owner == USER or (self.owns(owner) and owner not in contested) for owner, _ in split]
+        ours = [owner == USER or (self.owns(owner) and owner not in contested) for owner, _ in split]
+        folders = {project_folder(project) for (_, project), is_ours in zip(split, ours, strict=True) if is_ours and project}
+        unreadable = {UNREADABLE + folder for folder in folders}
+        return [is_ours or owner in unreadable for (owner, _), is_ours in zip(split, ours, strict=True)]
 
     @property
     def refs(self) -> list[str]:
