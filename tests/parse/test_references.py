@@ -126,7 +126,7 @@ def test_what_stands_before_a_name_is_read_as_the_language_joins_names(language:
         ("go", "package p\nfunc (c *Clock) f() { c.now() }\n", "self.now"),
         ("rust", "fn f(clock: Arc<Clock>) { clock.now(); }\n", "Clock.now"),
         ("javascript", "const clock = new Clock();\nfunction f() { clock.now(); }\n", "clock.now"),
-        ("ruby", "clock = Clock.new\ndef f\n  clock.now\nend\n", "Clock.new().now"),
+        ("ruby", "clock = Clock.new\ndef f\n  clock.now\nend\n", "Clock.new.now"),
     ],
 )
 def test_a_variable_goes_by_what_its_unit_tells_of_its_value(language: str, source: str, call: str) -> None:
