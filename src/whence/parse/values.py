@@ -152,6 +152,7 @@ class Expressions:
         self.text, self.language, self._letters = text, language, letters
         self._separators = separators
         self._sigils = "@" if language == "ruby" else "$#"
+        self._chains: dict[int, tuple[int, int]] = {}  # by where a chain ends: where it begins, and its links
         marks = sorted({*separators, *(("!!.", "!.") if "." in separators else ())}, key=len, reverse=True)
         self._separator = re.compile(r"\s*(?:" + "|".join(map(re.escape, marks)) + r")(?![.>])\s*")
 
@@ -179,39 +180,52 @@ class Expressions:
         start = self._start_of(end)
         return UNKNOWN if start >= end else self.path(start, end)
 
-    def _start_of(self, end: int) -> int:  # noqa: C901  # one case for each way a link of a chain can end
+    def _start_of(self, end: int) -> int:
         """Where the chain of members and calls begins that ends at a place."""
-        text, at = self.text, end
-        for _ in range(MAX_STEPS):
-            if at <= 0:
-                return at
-            last = text[at - 1]
-            if last in _CLOSING:
-                opening = self.brackets.pair.get(at - 1, -1)
-                if opening < 0:
-                    return at
-                at = opening
-                if at and (text[at - 1] in ")]" or text[at - 1] in self._letters or text[at - 1] in "?!>"):
-                    continue
-            elif last in self._letters or last in "?!":
-                at = len(text[max(0, at - 80) : at].rstrip("?!").rstrip(self._letters)) + max(0, at - 80)
-                while at and text[at - 1] in self._sigils:
-                    at -= 1
-            elif last == ">":
-                opening = text.rfind("<", max(0, at - _REACH), at)
-                if opening < 0:
-                    return at
-                at = opening - 2 * text.endswith("::", 0, opening)
-                continue
-            else:
-                return at
-            head = text[max(0, at - 40) : at]
-            bare = head.rstrip()
-            separator = next((one for one in self._separators if bare.endswith(one)), "")
-            if not separator or bare.endswith("..") or (separator == "\\" and bare[-2:-1] not in self._letters):
-                return at - len(head) + len(bare) - 3 if head != bare and bare.endswith("new") else at
-            at -= len(head) - len(bare[: -len(separator)].rstrip())
-        return end  # too long a chain to be followed for each of its calls
+        passed: list[int] = []
+        at, links, is_first = end, 0, False
+        while not is_first and (found := self._chains.get(at)) is None:
+            if len(passed) == MAX_STEPS:
+                self._chains[end] = (end, MAX_STEPS + 1)
+                return end
+            passed.append(at)
+            at, is_first = self._link(at)
+        if not is_first and found:
+            at, links = found
+        for count, one in enumerate(reversed(passed), links + 1):
+            self._chains[one] = (at, count)
+        return at if links + len(passed) <= MAX_STEPS else end  # too long a chain to be followed for each of its calls
+
+    def _link(self, at: int) -> tuple[int, bool]:  # noqa: PLR0911  # one for each way a link can end
+        """Where the link before the one that ends at a place ends, or where the chain begins; and whether it begins there."""
+        text = self.text
+        if at <= 0:
+            return at, True
+        last = text[at - 1]
+        if last in _CLOSING:
+            opening = self.brackets.pair.get(at - 1, -1)
+            if opening < 0:
+                return at, True
+            at = opening
+            if at and (text[at - 1] in ")]" or text[at - 1] in self._letters or text[at - 1] in "?!>"):
+                return at, False
+        elif last in self._letters or last in "?!":
+            at = len(text[max(0, at - 80) : at].rstrip("?!").rstrip(self._letters)) + max(0, at - 80)
+            while at and text[at - 1] in self._sigils:
+                at -= 1
+        elif last == ">":
+            opening = text.rfind("<", max(0, at - _REACH), at)
+            if opening < 0:
+                return at, True
+            return opening - 2 * text.endswith("::", 0, opening), False
+        else:
+            return at, True
+        head = text[max(0, at - 40) : at]
+        bare = head.rstrip()
+        separator = next((one for one in self._separators if bare.endswith(one)), "")
+        if not separator or bare.endswith("..") or (separator == "\\" and bare[-2:-1] not in self._letters):
+            return (at - len(head) + len(bare) - 3 if head != bare and bare.endswith("new") else at), True
+        return at - (len(head) - len(bare[: -len(separator)].rstrip())), False
 
     # Forwards.
     def path(self, start: int, end: int | None = None) -> str:
