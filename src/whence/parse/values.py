@@ -52,7 +52,7 @@ _QUALIFIER = re.compile(
     r"protected|internal|val|var|let|required|abstract|override|virtual|async|suspend|inline|extern|unsigned|keyof|typeof|chan|lateinit|open|"
     r"@\w+|'\w+)\s+|'\w+\s*|[&*?^\s]+|<-)*"
 )
-_TYPE_BEFORE = re.compile(r"([\w.:\\]+(?:<[^;(){}=]*>)?(?:\s*\[\s*\])*)(?:\s*[?*&]+\s*|\s+)(?:const\s+)?\Z", re.ASCII)
+_TYPE_BEFORE = re.compile(r"(?<![\w.:\\])([\w.:\\]+(?:<[^;(){}=]*>)?(?:\s*\[\s*\])*)(?:\s*[?*&]+\s*|\s+)(?:const\s+)?\Z", re.ASCII)
 _BOUND = re.compile(r"\b([A-Z]\w{0,15})\s*(?::|extends)\s*([A-Za-z_][\w.:]*)")
 _DOC_TYPE = re.compile(r"@(var|return|returns|type|param)\s+\{?([\w\\|.<>\[\]?]+)\}?(?:\s+\$?(\w+))?")
 _ALIAS = re.compile(r"\s*\bas\s+\(?(\w+)")
@@ -532,7 +532,8 @@ def _split(text: str, mark: str) -> Iterator[str]:
 
 def type_before(text: str, at: int) -> list[str]:
     """The type written before a name: `const std::vector<Price>& prices`."""
-    found = _TYPE_BEFORE.search(text[max(0, at - _REACH) : at])
+    head = text[max(0, at - _REACH) : at]
+    found = _TYPE_BEFORE.search(head[max(map(head.rfind, ";(){}=")) + 1 :])  # a type holds none of these
     return type_paths(found[1]) if found else []
 
 
