@@ -222,7 +222,7 @@ sys.setprofile(note)
 from whence.cli.main import main
 code = main(sys.argv[1:])
 sys.setprofile(None)
-print(*(name for name in seen if "/whence/" in name and "/signals/" not in name), file=sys.stderr)
+print(*(name for name in seen if "/src/whence/" in name and "/signals/" not in name), file=sys.stderr)
 sys.exit(code)
 """
 
