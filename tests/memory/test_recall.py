@@ -362,6 +362,7 @@ def test_an_answer_is_narrowed_to_some_days(memory):
     assert meetings(until="last year") == [800] or ago(days=40).year < NOON.year
     monday = NOON - timedelta(days=NOON.weekday())
     assert meetings(since="last week") == [days for days in (0, 1, 8) if ago(days=days) >= monday - timedelta(days=7)]
+    assert meetings(since="monday") == meetings(since="last monday")
     assert meetings(since="last week", until="last week") == [
         days for days in (0, 1, 8) if monday - timedelta(days=7) <= ago(days=days) < monday
     ]

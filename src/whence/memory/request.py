@@ -176,7 +176,8 @@ def parse_time(given: str | datetime | None, name: str) -> datetime | None:
 def parse_day(given: str | datetime | None, name: str, now: float, *, last: bool = False) -> int:
     """The ordinal of a date, or of words such as `last week`: the first day they name, or the last. 0 for none."""
     if isinstance(given, str) and given and not _DAY.match(given.strip()):
-        spans = find_dates(given, datetime.fromtimestamp(now, timezone.utc).toordinal())
+        today = datetime.fromtimestamp(now, timezone.utc).toordinal()
+        spans = find_dates(given, today) or find_dates(f"on {given}", today)  # a bare weekday is a date only where one is asked for
         if not spans:
             raise UsageError(f"{name} = {given!r} is not a date", hint="write 2026-11-16, or words such as 'last week' or 'May 2023'")
         return spans[-1].last if last else spans[0].first
