@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -411,6 +412,27 @@ class Workspace:
     def sessions(self, name: str = "") -> list[IndexSession]:
         """The session of the named root, or of all roots."""
         return [self.session(self.roots.select(name))] if name else list(self._sessions.values())
+
+    async def ask_each(
+        self,
+        sessions: Sequence[IndexSession],
+        question: Callable[[IndexSession, Index | None, BuildProgress], _T],
+        unreadable: Callable[[IndexSession, WhenceError], _T],
+        report: Report | None = None,
+        *,
+        wait: bool = True,
+    ) -> list[_T]:
+        """Ask several roots at once. If one of several cannot be read, the others still answer."""
+
+        async def ask(session: IndexSession) -> _T:
+            try:
+                return await session.ask(partial(question, session), report, wait=wait)
+            except (RootError, StorageError) as error:
+                if len(sessions) == 1:
+                    raise
+                return unreadable(session, error)
+
+        return await asyncio.gather(*map(ask, sessions))
 
     def named_root(self, given: Mapping[str, Any]) -> Path | None:
         """The root that a call's arguments name, if any."""

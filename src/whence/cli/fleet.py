@@ -17,7 +17,8 @@ import click
 
 from whence.app.command_line import set_option, settings_of
 from whence.app.fleet_checkout import open_checkout
-from whence.app.presenters.search import LowConfidence, fleet_json, fleet_line, receipt_document, results_document
+from whence.app.presenters.search import fleet_json, fleet_line, receipt_document, results_document
+from whence.app.presenters.search import search_fleet as ask_fleet
 from whence.app.presenters.text import ago, safe
 from whence.cli.context import print_context
 from whence.cli.search import print_bare, print_low_confidence
@@ -335,21 +336,19 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
     if not query.strip():
         raise UsageError("--fleet needs a query", hint="give words, or sym:NAME")
     with _open_fleet(options) as fleet:
-        answer = fleet.search(request)
-        content = options["content"] or fleet.settings.search.content
-        doubt = LowConfidence(answer.confidence, searched=content) if answer.confidence is not None else None
-        remarks = list(filter(None, answer.notes))
-        for remark in remarks:
+        of_all, answer = ask_fleet(fleet, request, lambda one: (one.path, one))
+        shown, doubt = [pair for _, pair in of_all.results], of_all.low_confidence
+        for remark in of_all.notes:
             click.echo(f"whence: {safe(remark)}", err=True)
         if options["as_json"]:
-            print_json(fleet_json(query, answer, remarks, doubt, with_why=options["with_why"]))
+            print_json(fleet_json(query, answer, of_all.notes, doubt, with_why=options["with_why"]))
             return FOUND if answer else NOTHING_FOUND
-        shown = [(one.path, one) for one in answer]
         print_low_confidence(doubt, shown, options)
         if not print_bare(query, shown, options):
             print_document(results_document(shown, styler(options["color"]), with_why=options["with_why"]))
             print_foot(styler(options["color"])(fleet_line(answer.searched, len(answer)), dim=True))
             if not answer:
+                content = options["content"] or fleet.settings.search.content
                 click.echo("nothing found" if doubt or content == "all" else f"nothing found; only {content} was searched", err=True)
     return FOUND if answer else NOTHING_FOUND
 

@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,11 @@ from whence.app.presenters.search import (
     Shown,
     grep_document,
     index_lines,
-    low_confidence_of,
-    merge_roots,
+    join_answers,
     receipt_document,
     results_document,
     search_json,
+    search_root,
 )
 from whence.app.presenters.text import relative, safe
 from whence.cli.shared import (
@@ -43,14 +44,13 @@ from whence.cli.shared import (
     traced_options,
     tracing,
 )
-from whence.core.errors import QueryError, UsageError
+from whence.core.errors import UsageError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.query.parser import ParsedQuery
-    from whence.ranking.confidence import Confidence
     from whence.search.result import SearchResult
 
 _RELATED_OPTIONS = ("k", "include", "exclude", "languages", "kinds", "content")
@@ -114,38 +114,19 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, values, **freshly(options), trace=trace) as indexes,
     ):
         print_notes(indexes)
-        found, remarks, judged = _ask_each(request, targets, indexes)
-        if len(indexes) > 1:
-            k = options["k"] or (indexes[0].settings.search.k if query.strip() else len(found))
-            found = merge_roots([found], (), k, lambda pair: pair[1].score)[0] if request.parsed.text.strip() else found[:k]
-        for remark in remarks:
+        answers = [
+            search_root(index, replace(request, paths=target.paths), partial(_found_in, index), name=index.root.name)
+            for target, index in zip(targets, indexes, strict=True)
+        ]
+        answer = join_answers(answers, request.k or (indexes[0].settings.search.k if query.strip() else None))
+        for remark in answer.notes:
             click.echo(f"whence: {safe(remark)}", err=True)
-        print_answer(
-            query, indexes, found, options, remarks, low_confidence_of(judged, request.filters(indexes[0].settings.search.content).content)
-        )
-    return FOUND if found else NOTHING_FOUND
+        print_answer(query, indexes, answer.results, options, answer.notes, answer.low_confidence)
+    return FOUND if answer.results else NOTHING_FOUND
 
 
-def _ask_each(
-    request: SearchRequest, targets: list[Target], indexes: list[Index]
-) -> tuple[list[tuple[Index, SearchResult]], list[str], list[tuple[Index, Confidence | None]]]:
-    """What every root answers, how the query was read, and how sure it is; a name that one root does not know may be known to another."""
-    found: list[tuple[Index, SearchResult]] = []
-    remarks: dict[str, None] = {}
-    refused: list[QueryError] = []
-    judged: list[tuple[Index, Confidence | None]] = []
-    for target, index in zip(targets, indexes, strict=True):
-        try:
-            answer = index.search(request, paths=target.paths)
-        except QueryError as error:
-            refused.append(error)
-            continue
-        found += [(index, result) for result in answer]
-        remarks |= dict.fromkeys(answer.notes)
-        judged.append((index, answer.confidence))
-    if len(refused) == len(indexes):
-        raise refused[0]
-    return found, [*remarks, *(error.message.partition("\n")[0] for error in refused)], judged
+def _found_in(index: Index, result: SearchResult) -> tuple[Index, SearchResult]:
+    return index, result
 
 
 # Notes (`in:notes`).

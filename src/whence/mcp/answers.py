@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
@@ -14,18 +13,20 @@ from typing import TYPE_CHECKING, Any
 from whence.app.note_hints import by_file, hint_lines, hints_of
 from whence.app.presenters.search import (
     LowConfidence,
+    RootAnswer,
     fleet_content,
     guesses_content,
-    low_confidence_of,
-    merge_roots,
+    join_answers,
     nothing_for,
     result_content,
+    search_fleet,
+    search_root,
     task_warning,
 )
 from whence.app.presenters.text import Document, freshness_content, progress_content, safe
 from whence.app.workspace import BuildProgress, IndexSession, Report, Workspace, require_index
 from whence.context.request import ContextRequest
-from whence.core.errors import RootError, StorageError, UsageError
+from whence.core.errors import UsageError, WhenceError
 from whence.core.request import pick_fields
 from whence.memory.request import RecallRequest
 from whence.search.request import SearchRequest
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from whence.memory.memory import Memory
     from whence.memory.recall import RecallResponse
     from whence.query.parser import ParsedQuery
+    from whence.search.result import SearchResult
 
 USUAL_RESULTS, USUAL_NOTES = 8, 5
 #: Files that are guessed while the index is being built.
@@ -48,11 +50,10 @@ SECONDS_FOR_GUESSES = 1.0
 
 
 @dataclass(slots=True)
-class RootAnswer:
-    """The results of one root for a search."""
+class _Part:
+    """The answer of one root as lines, and what is said around it."""
 
-    results: list[tuple[float, list[str]]] = field(default_factory=list)  # score and lines, without a number
-    low_confidence: LowConfidence | None = None
+    answer: RootAnswer[list[str]] = field(default_factory=RootAnswer)
     has_index: bool = True  # whether there was a whole index to ask
     opening: list[str] = field(default_factory=list)  # above the results
     closing: list[list[str]] = field(default_factory=list)  # items below them
@@ -68,9 +69,12 @@ async def search(workspace: Workspace, given: dict[str, Any], report: Report) ->
         return await search_notes(workspace, given, request.parsed)
     sessions, below = _where(workspace, given)
     request = replace(request, paths=below)
-    why, alone = given.get("why", False), len(sessions) == 1
-    parts = await asyncio.gather(*(_part(workspace, session, request, report, why=why, alone=alone) for session in sessions))
-    return _joined_answer(parts, request.k or USUAL_RESULTS)
+    ask = partial(_searched, workspace, request, alone=len(sessions) == 1, why=given.get("why", False))
+
+    def unreadable(session: IndexSession, error: WhenceError) -> _Part:
+        return _Part(has_index=False, opening=[f"note: nothing from {workspace.label(session)}: {error}"])
+
+    return _joined_answer(await workspace.ask_each(sessions, ask, unreadable, report), request.k or USUAL_RESULTS)
 
 
 def _search_request(given: dict[str, Any]) -> SearchRequest:
@@ -86,27 +90,10 @@ async def _search_fleet(workspace: Workspace, given: dict[str, Any]) -> Document
     request, why = _search_request(given), given.get("why", False)
 
     def ask(fleet: Fleet) -> Document:
-        answer = fleet.search(request)
-        part = RootAnswer([(one.score, result_content(one, with_why=why)) for one in answer], foot=[fleet_content(answer.searched)])
-        part.opening = [f"note: {safe(note)}" for note in answer.notes if note]
-        if answer.confidence is not None:
-            part.low_confidence = LowConfidence(answer.confidence, searched=fleet.settings.search.content)
-        return _joined_answer([part], request.k or USUAL_RESULTS)
+        answer, found = search_fleet(fleet, request, lambda one: result_content(one, with_why=why))
+        return _joined_answer([_Part(answer, foot=[fleet_content(found.searched)])], request.k or USUAL_RESULTS)
 
     return await workspace.fleet.ask(ask)
-
-
-async def _part(
-    workspace: Workspace, session: IndexSession, request: SearchRequest, report: Report, *, why: bool, alone: bool
-) -> RootAnswer:
-    """Search one root. If one of several cannot be read, the others still answer."""
-    inner = () if alone else workspace.nested_roots(session)
-    try:
-        return await session.ask(partial(_searched, session, workspace.label(session), request, why, inner), report)
-    except (RootError, StorageError) as error:
-        if alone:
-            raise
-        return RootAnswer(has_index=False, opening=[f"note: nothing from {workspace.label(session)}: {error}"])
 
 
 def _where(workspace: Workspace, given: dict[str, Any]) -> tuple[list[IndexSession], tuple[str, ...]]:
@@ -118,46 +105,49 @@ def _where(workspace: Workspace, given: dict[str, Any]) -> tuple[list[IndexSessi
 
 
 def _searched(
-    session: IndexSession,
-    label: str,
+    workspace: Workspace,
     request: SearchRequest,
-    why: bool,
-    inner: tuple[str, ...],
+    session: IndexSession,
     index: Index | None,
     progress: BuildProgress,
-) -> RootAnswer:
-    part = RootAnswer(opening=list(progress_content(progress, label)))
+    *,
+    alone: bool,
+    why: bool,
+) -> _Part:
+    label, inner = workspace.label(session), () if alone else workspace.nested_roots(session)
+    part = _Part(opening=list(progress_content(progress, label)), has_index=not progress.building)  # the answer may not be indexed yet
     if index is None or (progress.building and not progress.indexed):
         part.has_index = False
     else:
-        answer = index.search(request)
-        own = [one for one in answer if not one.path.startswith(inner)]
-        part.results = [(one.score, result_content(one, label, with_why=why)) for one in own]
-        part.has_index = not progress.building  # the answer may not be indexed yet
-        if part.has_index:
-            content = request.filters(index.settings.search.content).content
-            part.low_confidence = low_confidence_of([(index, answer.confidence)], content)
-        part.opening += [f"note: {note}" for note in answer.notes]
-        part.closing = [[line] for line in hint_lines(hints_of(index, {one.path: None for one in answer}))]
+        paths: dict[str, None] = {}
+
+        def show(one: SearchResult) -> list[str]:
+            paths[one.path] = None
+            return result_content(one, label, with_why=why)
+
+        name = workspace.name_of(session)
+        part.answer = search_root(index, request, show, name=name, inner=inner, building=progress.building)
+        part.closing = [[line] for line in hint_lines(hints_of(index, paths))]
         part.foot = [freshness_content(index, label)]
     if progress.building:
         below = request.paths
-        paths = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
+        unread = [path for path in session.unindexed_files() if not below or path == below[0] or path.startswith(f"{below[0]}/")]
         until = time.monotonic() + SECONDS_FOR_GUESSES
-        found = guesses(session.root, paths, request.query, MAX_GUESSES, in_time=lambda: time.monotonic() < until)
-        part.closing[:0] = guesses_content(*found, len(paths))
+        found = guesses(session.root, unread, request.query, MAX_GUESSES, in_time=lambda: time.monotonic() < until)
+        part.closing[:0] = guesses_content(*found, len(unread))
     return part
 
 
-def _joined_answer(parts: Sequence[RootAnswer], k: int) -> Document:
+def _joined_answer(parts: Sequence[_Part], k: int) -> Document:
     """The answer of all roots together."""
-    best, doubt = merge_roots([part.results for part in parts], [part.low_confidence for part in parts], k, lambda pair: pair[0])
+    whole = join_answers([part.answer for part in parts], k)
     opening = list(dict.fromkeys(chain.from_iterable(part.opening for part in parts)))
+    opening += [f"note: {safe(note)}" for note in whole.notes]
     if all(part.has_index for part in parts):
-        opening += _confidence_lines(doubt, found=bool(best))
+        opening += _confidence_lines(whole.low_confidence, found=bool(whole.results))
     closing = chain.from_iterable(part.closing for part in parts)
     foot = list(chain.from_iterable(part.foot for part in parts))
-    return Document([*([line] for line in opening), *_numbered(lines for _, lines in best), *closing], foot)
+    return Document([*([line] for line in opening), *_numbered(whole.results), *closing], foot)
 
 
 def _numbered(items: Iterable[list[str]]) -> Iterator[list[str]]:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from whence.app.presenters.text import Document, ago, count_files, freshness_json, freshness_words, relative, safe
+from whence.core.errors import QueryError
 
 if TYPE_CHECKING:
     from whence.app.index import Index
     from whence.context.pack import ContextPack
     from whence.context.request import ContextRequest
     from whence.fleet.registry import Repository
-    from whence.fleet.search import FleetResponse
+    from whence.fleet.search import Fleet, FleetResponse, FleetResult
     from whence.ranking.confidence import Confidence
     from whence.ranking.ledger import LedgerLine
     from whence.ranking.receipt import Why
-    from whence.search.result import SearchResult
+    from whence.search.request import SearchRequest
+    from whence.search.result import Facets, SearchResult
     from whence.search.unindexed import UnindexedMatch
     from whence.source.excluded import ExcludedMatches
     from whence.text.injection import Instruction
 
-Result = TypeVar("Result")
+#: A result as a front end shows it.
+Form = TypeVar("Form")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,33 +72,98 @@ def task_warning(pack: ContextPack) -> str:
     return str(LowConfidence(pack.confidence)) if pack.confidence is not None else ""
 
 
-def low_confidence_of(
-    answers: Sequence[tuple[Index, Confidence | None]], content: str | None, *, hurried: bool = False
-) -> LowConfidence | None:
-    """The confidence of the answers of some roots together; None if nothing was ranked, or there are no files.
+# Several roots, or the fleet, as one answer.
+@dataclass(frozen=True, slots=True)
+class RootAnswer(Generic[Form]):
+    """The answer of one root."""
 
-    If `hurried`, files outside the index are not searched for the words: that takes a moment.
+    name: str = ""
+    results: tuple[tuple[float, Form], ...] = ()  # each with its score
+    notes: tuple[str, ...] = ()  # how the query was read
+    low_confidence: LowConfidence | None = None
+    refused: QueryError | None = None  # the query holds a name that only other roots may know
+    facets: Facets | None = None  # where they are wanted
+
+
+@dataclass(frozen=True, slots=True)
+class JoinedAnswer(Generic[Form]):
+    """The answer of all roots together, best first."""
+
+    results: list[Form]
+    notes: list[str]
+    low_confidence: LowConfidence | None
+    facets: Facets | None
+
+
+def search_root(
+    index: Index,
+    request: SearchRequest,
+    show: Callable[[SearchResult], Form],
+    *,
+    name: str = "",
+    inner: tuple[str, ...] = (),
+    building: bool = False,
+    hurried: bool = False,
+    faceted: bool = False,
+) -> RootAnswer[Form]:
+    """Search one root; files below `inner` are left to the roots there.
+
+    While its index is `building`, nothing is said of confidence. If `hurried`, a low one is explained without reading
+    files that are not indexed.
     """
-    judged = [(index, confidence) for index, confidence in answers if confidence is not None and index.snapshot.live_files]
-    if not judged:
-        return None
-    surest = max((confidence for _, confidence in judged), key=lambda one: one.probability)
-    searched = content or judged[0][0].settings.search.content
-    if surest.here or hurried:
-        return LowConfidence(surest, (), searched)
-    return LowConfidence(surest, tuple(found for index, of in judged if (found := index.excluded(of.sought)).matching), searched)
+    try:
+        answer = index.search(request)
+    except QueryError as error:
+        return RootAnswer(name, refused=error)
+    results = tuple((one.score, show(one)) for one in answer if not one.path.startswith(inner))
+    content = request.filters(index.settings.search.content).content
+    doubt, of = None, answer.confidence
+    if of is not None and index.snapshot.live_files and not building:
+        left_out = () if of.here or hurried else (index.excluded(of.sought),)
+        doubt = LowConfidence(of, tuple(one for one in left_out if one.matching), content)
+    return RootAnswer(name, results, answer.notes, doubt, facets=answer.facets if faceted else None)
 
 
-def merge_roots(
-    results: Iterable[Sequence[Result]], doubts: Iterable[LowConfidence | None], k: int, score: Callable[[Result], float]
-) -> tuple[list[Result], LowConfidence | None]:
-    """The best `k` results of several roots, and the confidence of the surest root with the files that any of them left out."""
-    best = sorted(chain.from_iterable(results), key=lambda one: -score(one))[:k]
-    known = [one for one in doubts if one is not None]
+def search_fleet(fleet: Fleet, request: SearchRequest, show: Callable[[FleetResult], Form]) -> tuple[RootAnswer[Form], FleetResponse]:
+    """Search the fleet: the same answer, and what else the fleet tells."""
+    found = fleet.search(request)
+    content = request.content or fleet.settings.search.content
+    doubt = LowConfidence(found.confidence, searched=content) if found.confidence is not None else None
+    results = tuple((one.score, show(one)) for one in found.files)
+    return RootAnswer("", results, tuple(filter(None, found.notes)), doubt, facets=found.facets), found
+
+
+def join_answers(answers: Sequence[RootAnswer[Form]], k: int | None) -> JoinedAnswer[Form]:
+    """The best k results of all roots (None: all), and the confidence of the surest; refused if every root refuses the query."""
+    refused = [one.refused for one in answers if one.refused is not None]
+    if refused and len(refused) == len(answers):
+        raise refused[0]
+    best = sorted(chain.from_iterable(one.results for one in answers), key=lambda pair: -pair[0])[:k]
+    known = [one.low_confidence for one in answers if one.low_confidence is not None]
     surest = max(known, key=lambda one: one.confidence.probability, default=None)
     if surest is not None:
         surest = replace(surest, left_out=tuple(chain.from_iterable(one.left_out for one in known)))
-    return best, surest
+    return JoinedAnswer([result for _, result in best], _notes(answers), surest, _sum_facets([one.facets for one in answers if one.facets]))
+
+
+def _notes(answers: Sequence[RootAnswer[Form]]) -> list[str]:
+    """Notes on the query; those of only some roots with their names."""
+    names: dict[str, list[str]] = {}
+    for one in answers:
+        for note in (*one.notes, *([one.refused.message.partition("\n")[0]] if one.refused is not None else ())):
+            names.setdefault(note, []).append(one.name)
+    return [note if len(of) == len(answers) else f"{', '.join(of)}: {note}" for note, of in names.items()]
+
+
+def _sum_facets(facets: Sequence[Facets]) -> Facets | None:
+    if len(facets) < 2:
+        return next(iter(facets), None)
+
+    def summed(name: str) -> dict[str, int]:
+        return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
+
+    of = {name: summed(name) for name in ("languages", "kinds", "folders")}
+    return replace(facets[0], files=sum(one.files for one in facets), **of)
 
 
 #: Colours text, or leaves it as it is.

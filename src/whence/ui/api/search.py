@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter
 from pydantic import Field
 
-from whence.app.presenters.search import LowConfidence, low_confidence_of, merge_roots
+from whence.app.presenters.search import JoinedAnswer, LowConfidence, RootAnswer, join_answers, search_fleet, search_root
 from whence.app.workspace import BuildProgress, IndexSession, Workspace
-from whence.core.errors import QueryError, RootError, StorageError, UsageError
+from whence.core.errors import UsageError, WhenceError
 from whence.core.request import pick_fields
 from whence.search.request import SearchRequest
 from whence.search.result import Facets
@@ -120,38 +117,17 @@ class SearchReply(ApiModel):
     milliseconds: float
 
 
-@dataclass(slots=True)
-class _RootReply:
-    """The results of one root."""
-
-    state: RootState
-    hits: list[ResultView] = field(default_factory=list)
-    facets: Facets = field(default_factory=Facets)
-    doubt: LowConfidence | None = None
-    notes: tuple[str, ...] = ()
-    refused: QueryError | None = None
-
-
 @router.post("/search")
 async def search(workspace: CurrentWorkspace, asked: SearchBody) -> SearchReply:
     """Rank files for a query, in one root or all of them."""
     began = time.perf_counter()
     if asked.fleet:
         return await _search_fleet(workspace, asked, began)
-    told = await asyncio.gather(*(_ask(workspace, session, asked) for session in workspace.sessions(asked.root)))
-    refused = [one.refused for one in told if one.refused is not None]
-    if refused and len(refused) == len(told):
-        raise refused[0]
-    hits, confidence = merge_roots([one.hits for one in told], [one.doubt for one in told], asked.k, lambda one: one.score)
-    return SearchReply(
-        query=strip_secrets(asked.query),
-        results=hits,
-        facets=_sum_facets([one.facets for one in told]),
-        confidence=_confidence(confidence),
-        notes=_notes(told),
-        roots=[one.state for one in told],
-        milliseconds=_since(began),
+    told = await workspace.ask_each(
+        workspace.sessions(asked.root), partial(_searched, workspace, asked), partial(_unreadable, workspace), wait=False
     )
+    answer = join_answers([one for _, one in told], min(asked.k, MAX_RESULTS))
+    return _reply(asked, answer, began, roots=[state for state, _ in told])
 
 
 async def _search_fleet(workspace: Workspace, asked: SearchBody, began: float) -> SearchReply:
@@ -160,58 +136,51 @@ async def _search_fleet(workspace: Workspace, asked: SearchBody, began: float) -
         raise UsageError("a search of the fleet takes no root", hint="repo:PATTERN in the query chooses repositories")
 
     def ask(fleet: Fleet) -> SearchReply:
-        found = fleet.search(asked.request)
-        facets, searched = _sum_facets([found.facets]), asked.request.content or fleet.settings.search.content
-        return SearchReply(
-            query=strip_secrets(asked.query),
-            results=[hit_of(one.repository, one, one.text, one.path_inside) for one in found.files],
-            facets=facets.model_copy(update={"repositories": found.repository_counts}),
-            confidence=_confidence(LowConfidence(found.confidence, searched=searched) if found.confidence is not None else None),
-            notes=[note for note in found.notes if note],
-            roots=[],
-            repositories=len(found.searched),
-            milliseconds=_since(began),
-        )
+        answer, found = search_fleet(fleet, asked.request, lambda one: hit_of(one.repository, one, one.text, one.path_inside))
+        joined = join_answers([answer], None)
+        return _reply(asked, joined, began, counts=found.repository_counts, repositories=len(found.searched))
 
     return await workspace.fleet.ask(ask)
 
 
-def _since(began: float) -> float:
-    return round((time.perf_counter() - began) * 1000, 2)
-
-
-async def _ask(workspace: Workspace, session: IndexSession, asked: SearchBody) -> _RootReply:
-    """Search one root. If one of several cannot be read, the others still answer."""
-    name = workspace.name_of(session)
-    try:
-        return await session.ask(partial(_searched, name, workspace.nested_roots(session) if not asked.root else (), asked), wait=False)
-    except (RootError, StorageError) as error:
-        if not workspace.has_many_roots:
-            raise
-        return _RootReply(
-            RootState(name=name, files=0, fresh=None, progress=BuildProgressView(building=False, share=0, missing=0), trouble=str(error))
-        )
-
-
-def _searched(name: str, inner: tuple[str, ...], asked: SearchBody, index: Index | None, progress: BuildProgress) -> _RootReply:
-    state = RootState(
-        name=name,
-        files=progress.indexed,
-        fresh=FreshnessView.of(index.freshness) if index is not None else None,
-        progress=BuildProgressView.of(progress),
+def _reply(
+    asked: SearchBody, answer: JoinedAnswer[ResultView], began: float, *, counts: Mapping[str, int] | None = None, **of: Any
+) -> SearchReply:
+    return SearchReply(
+        query=strip_secrets(asked.query),
+        results=answer.results,
+        facets=FacetCounts.of(answer.facets or Facets(), repositories=dict(counts or {})),
+        confidence=_confidence(answer.low_confidence),
+        notes=answer.notes,
+        milliseconds=round((time.perf_counter() - began) * 1000, 2),
+        **{"roots": [], **of},
     )
-    told = _RootReply(state)
+
+
+def _unreadable(workspace: Workspace, session: IndexSession, error: WhenceError) -> tuple[RootState, RootAnswer[ResultView]]:
+    progress = BuildProgressView(building=False, share=0, missing=0)
+    return RootState(name=workspace.name_of(session), files=0, fresh=None, progress=progress, trouble=str(error)), RootAnswer()
+
+
+def _searched(
+    workspace: Workspace, asked: SearchBody, session: IndexSession, index: Index | None, progress: BuildProgress
+) -> tuple[RootState, RootAnswer[ResultView]]:
+    name = workspace.name_of(session)
+    fresh = FreshnessView.of(index.freshness) if index is not None else None
+    state = RootState(name=name, files=progress.indexed, fresh=fresh, progress=BuildProgressView.of(progress))
     if index is None or not asked.query.strip() or not progress.indexed:
-        return told
-    request = asked.request
-    try:
-        answer = index.search(request)
-    except QueryError as error:
-        return replace(told, refused=error)
-    told.hits = [hit_of(name, one, index.read_text(one.path)) for one in answer if not one.path.startswith(inner)]
-    told.facets, told.notes = answer.facets, answer.notes
-    told.doubt = low_confidence_of([(index, answer.confidence)], request.content, hurried=asked.hurried) if not progress.building else None
-    return told
+        return state, RootAnswer(name)
+    whole, inner = index, workspace.nested_roots(session) if not asked.root else ()
+    return state, search_root(
+        whole,
+        asked.request,
+        lambda one: hit_of(name, one, whole.read_text(one.path)),
+        name=name,
+        inner=inner,
+        building=progress.building,
+        hurried=asked.hurried,
+        faceted=True,
+    )
 
 
 def hit_of(root: str, result: SearchResult, text: str | None, path: str = "") -> ResultView:
@@ -226,24 +195,6 @@ def hit_of(root: str, result: SearchResult, text: str | None, path: str = "") ->
         parts=[ScorePart(signal=name, operation=operation, contribution=value) for name, operation, value in result.parts],
         warning=warning_of(result.flags),
     )
-
-
-def _sum_facets(facets: Sequence[Facets]) -> FacetCounts:
-    def summed(name: str) -> dict[str, int]:
-        return dict(sum((Counter(getattr(one, name)) for one in facets), Counter()).most_common())
-
-    return FacetCounts(
-        files=sum(one.files for one in facets), languages=summed("languages"), kinds=summed("kinds"), folders=summed("folders")
-    )
-
-
-def _notes(told: Sequence[_RootReply]) -> list[str]:
-    """Notes on the results; those of only some roots with their names."""
-    said: dict[str, list[str]] = {}
-    for one in told:
-        for note in (*one.notes, *([one.refused.message.partition("\n")[0]] if one.refused is not None else ())):
-            said.setdefault(note, []).append(one.state.name)
-    return [note if len(names) == len(told) else f"{', '.join(names)}: {note}" for note, names in said.items()]
 
 
 def _confidence(confidence: LowConfidence | None) -> ConfidenceView | None:
