@@ -79,7 +79,7 @@ golden: dev  ## write the pinned listings and pictures again; read the diff befo
 	$(BIN)/python -m pytest tests --update-golden
 	$(BIN)/python -m pytest tests/ui/test_pictures.py --nightly --update-golden
 
-bench: dev  ## CORPUS=DIR, as laid out in docs/experiments.md
+bench: dev  ## CORPUS=DIR, as laid out in docs/experiments/
 	$(BIN)/whence bench search --corpus $(CORPUS)
 
 clean:

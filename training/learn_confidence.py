@@ -57,7 +57,7 @@ that nothing bears and that is not in use here.
 `length`: 0 for a short question, 1 for a long text or the wish for a change. `size`: the logarithm of
 the tree's units. The second column is for answers without vectors, or with those of another model.
 
-![What was promised and kept, and what is caught at what price](confidence.svg)
+![What was promised and kept, and what is caught at what price](images/confidence.svg)
 
 Every figure below is under weights in which the repository asked, and the questions about it, had no part
 (`training/learn_confidence.py`). Questions without an answer are borrowed from other repositories. Some of those have an answer after
@@ -176,7 +176,7 @@ def learn(weights: Path, sources: list[str], index_dir: Path | None, page: Path 
         tables = [confidence_plot.as_markdown(one) for one in figures]
         text = PAGE.format(line=figures[0]["line"], benchmark=tables[0], trees="\n".join(tables[1:]), facts=facts)
         page.write_text(text, encoding="utf-8")
-        page.with_suffix(".svg").write_text(confidence_plot.as_svg(figures[0]), encoding="utf-8")
+        (page.parent / "images/confidence.svg").write_text(confidence_plot.as_svg(figures[0]), encoding="utf-8")
 
 
 def reported(sets: list[list[confidence.Case]], line: float | None) -> list[dict[str, Any]]:

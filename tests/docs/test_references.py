@@ -56,7 +56,7 @@ def test_every_command_has_a_section_in_the_reference():
 
 def test_links_to_files_lead_somewhere():
     broken = []
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         links = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
         broken += [f"{page.name}: {link}" for link in links if "://" not in link and not (page.parent / link).exists()]
     assert broken == []

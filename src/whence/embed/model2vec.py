@@ -18,7 +18,7 @@ from whence.text.analyzer import parts, words
 
 #: Counts the changes of how texts are given to the model; one more makes all vectors anew.
 FORM = "fields-1"
-#: What path, names and body count (docs/experiments.md).
+#: What path, names and body count (docs/experiments/embeddings.md).
 PATH_WEIGHT, NAMES_WEIGHT, BODY_WEIGHT = 1.0, 1.2, 1.7
 #: Words of a path that count: the last ones, nearest to the file.
 PATH_WORDS = 24

@@ -2,7 +2,7 @@
 
 A vector for every unit would be two thirds more vectors and a little worse: a
 constant of one line says too little, a function of a thousand lines too much
-(docs/experiments.md).
+(docs/experiments/embeddings.md).
 """
 
 from __future__ import annotations

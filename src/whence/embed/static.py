@@ -2,7 +2,7 @@
 
 A text is the weighted mean of its pieces. A unit is the sum of three such means,
 each brought to length 1 first: of its path, of its names, of its body. Keeping the
-three apart matters more than anything else about the model (docs/experiments.md):
+three apart matters more than anything else about the model (docs/experiments/embeddings.md):
 in one bag, a long body would drown the path.
 """
 
@@ -32,7 +32,7 @@ _SPACED_OUT = bytes(byte if (chr(byte).isalnum() and byte < 128) or byte == 0 el
 #: Identifiers whose pieces are remembered; beyond this all are forgotten, to stay small.
 MAX_CACHED_WORDS = 1 << 17
 #: Words that do not exist reach less than this in nine trees of ten, questions that have an answer more in 98 of 100
-#: (docs/experiments.md).
+#: (docs/experiments/embeddings.md).
 NOISE = 0.28
 #: Rows of the table that are gathered at a time.
 _GATHERED = 1 << 14

@@ -64,7 +64,7 @@ from whence.storage.postings import (
 )
 from whence.text import analyzer
 
-#: Average lengths of the fields, in terms, over many repositories (docs/experiments.md).
+#: Average lengths of the fields, in terms, over many repositories (docs/experiments/indexing.md).
 AVERAGE_LENGTH = np.array([3.0, 3.0, 12.0, 20.0, 45.0], np.float32)
 MAX_LENGTH_RATIO = 20.0
 

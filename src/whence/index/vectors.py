@@ -2,7 +2,7 @@
 
 Up to `SKETCHED` passages every row is compared. Above, the sketches (one bit for
 each sign) say which few thousand rows are worth comparing: 500,000 passages in
-about 4 ms instead of 37, with 99 of the 100 best found (docs/experiments.md).
+about 4 ms instead of 37, with 99 of the 100 best found (docs/experiments/embeddings.md).
 A model that gives a row for each token has those beside, in half a byte for each
 number; its one row for a passage is then their mean, and only finds candidates.
 """

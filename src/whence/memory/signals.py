@@ -17,7 +17,7 @@ _WORD = re.compile(r"[^\W_]+")
 #: Letters that a stem shares with all its words.
 _PREFIX = 2
 #: Notes answer from the same subject if they score this share of the best one, their best passages hold this share of the
-#: query that its best passage holds, and are this similar to it. Measured, see docs/experiments.md.
+#: query that its best passage holds, and are this similar to it. Measured, see docs/experiments/memory.md.
 SAME_SCORE, SAME_WORDS, SAME_MEANING = 0.65, 0.5, 0.5
 #: Among so many of the best notes; where more than so many are near, the subject is too wide for dates to decide.
 AMONG, MOST_NEAR = 5, 3

@@ -29,7 +29,7 @@ from whence.storage.vector_cache import VectorCache, stored
 CACHE = Path("rerank", "vectors.db")
 #: What is read to measure a model's speed, and how often; the quickest counts.
 _SAMPLE, _TRIALS = "read the settings of a file and write what changed to the index of names " * 40, 2
-#: Units of a file that are read: its best one alone says too little of it (docs/experiments.md).
+#: Units of a file that are read: its best one alone says too little of it (docs/experiments/embeddings.md).
 UNITS_OF_FILE = 3
 #: Texts of a candidate that count: one passage of a long note may be near by chance.
 BEST_TEXTS = 2

@@ -3,7 +3,7 @@
 Every model has its own tokenizer, and none is at hand when an answer is printed. What a byte costs depends on the byte before
 it: a letter that starts a word costs almost a token, one that continues it almost nothing, one that seldom follows the other
 more. The costs were fitted to the greatest of the counts of four tokenizers (`training/token_costs.py`) and raised until no
-text kept apart was counted too low; `docs/experiments.md` has the table.
+text kept apart was counted too low; `docs/experiments/context.md` has the table.
 
 A text is weighed as if it started a line, so the weights of texts that end with a newline add up exactly.
 """

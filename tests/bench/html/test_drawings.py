@@ -193,7 +193,7 @@ def test_marks_are_seen_on_their_ground(number: int, side: int):
 def test_the_drawing_of_confidence_shows_the_tables_beside_it():
     text = (DOCS / "confidence.md").read_text(encoding="utf-8").partition("## The questions of the search benchmark")[2]
     table = re.findall(r"^\| 0\.\d to [01]\.\d \| (\d+) \| ([\d.]+) \| ([\d.]+) \|$", text.partition("\n## ")[0], re.MULTILINE)
-    promises, price = ET.parse(DOCS / "confidence.svg").getroot().findall("{http://www.w3.org/2000/svg}g")
+    promises, price = ET.parse(DOCS / "images/confidence.svg").getroot().findall("{http://www.w3.org/2000/svg}g")
     assert price is not None
     shown = promises.findall("{http://www.w3.org/2000/svg}circle")
     assert [one[0].text for one in shown] == [f"{questions} questions" for questions, _, _ in table]

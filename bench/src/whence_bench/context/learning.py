@@ -24,7 +24,7 @@ from whence_bench.context.metrics import canonical, same_symbol
 from whence_bench.context.run import Answered, judged
 from whence_bench.search.run import default_settings
 
-#: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments.md.
+#: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments/context.md.
 RIDGE = 10.0
 #: Less for the first look: held back as much, its scores say too little of where to begin.
 FIRST_RIDGE = 3.0

@@ -19,7 +19,7 @@ from whence.ranking.ledger import OF_NOTES, Operation, signal_names
 from whence.storage.arrayfile import Array
 from whence_bench.memory.corpus import Question
 
-#: Strength of the L2; measured, see docs/experiments.md.
+#: Strength of the L2; measured, see docs/experiments/memory.md.
 RIDGE = 30.0
 STEPS, HALVINGS = 50, 12
 _SMALL = 1e-9

@@ -17,7 +17,7 @@ from whence.core.profiles import Weight
 from whence.storage.arrayfile import Array
 from whence_bench.search.features import Judged, ndcg, weights_at
 
-#: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments.md.
+#: Strength of the L2 on weights of signals scaled to variance 1; measured, see docs/experiments/search.md.
 RIDGE = 30.0
 ROUNDS, STEPS, HALVINGS = 4, 6, 8
 #: Files of a question that take part: the best under the weights so far, and the wanted ones.

@@ -25,7 +25,7 @@ MIN_PYTHON = (3, 10)
 LANGUAGES_WITH_QUERIES = 5
 #: Packages that are imported under another name.
 IMPORT_NAMES = {"google-re2": "re2", "pystemmer": "Stemmer", "pyyaml": "yaml"}
-#: What a re-ranker would bring (docs/experiments.md).
+#: What a re-ranker would bring (docs/experiments/embeddings.md).
 NO_SECOND_LOOK = "a sentence encoder would read symbols and notes once more before they are answered with (docs/rerank.md)"
 #: The files behind a shipped model's fingerprint, in this order (training/).
 STATIC_FILES = ("vectors.npy", "weights.npy", "fields.npy", "vocabulary.txt")
