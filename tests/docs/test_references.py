@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
+import pytest
 
 from conftest import Golden
 from docs.api_reference import api_reference
+from docs.man_page import man_page
 from whence.app.workspace import Workspace
 from whence.cli.main import COMMANDS, cli
 from whence.core.profiles import PROFILES, Weight
 from whence.core.settings import PROJECT_FILE, merge
+from whence.core.version import __version__
 from whence.ranking.ledger import Operation, signal_named, signal_names
 from whence.ui.app import make_app
 
@@ -27,6 +33,18 @@ WIDTH = 100
 
 def test_commands_are_documented_as_their_help_says(golden: Golden):
     golden(ROOT / "docs/commands.md", commands())
+
+
+def test_the_manual_page_holds_every_command(golden: Golden):
+    golden(ROOT / "man/whence.1", man_page(walked(cli, "whence", None), __version__))
+
+
+@pytest.mark.skipif(shutil.which("man") is None, reason="man is not installed")
+def test_the_manual_page_is_read_without_complaint():
+    command = ["man", "--warnings", "-E", "UTF-8", "-l", str(ROOT / "man/whence.1")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "MANWIDTH": "100"})
+    assert done.stderr == ""
+    assert re.search(r"^   whence callers \[OPTIONS\] SYMBOL", done.stdout, re.MULTILINE)
 
 
 def test_settings_are_documented_with_default_and_variable(golden: Golden):

@@ -41,7 +41,8 @@ LARGEST_NUMBER = 9_999_999
 #: The foot stays as long as it takes no larger share of the room.
 MAX_FOOT_SHARE = 1 / 4
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+#: Colours, and links.
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
 _NO_COLOUR = "\x1b[0m"
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
@@ -203,7 +204,7 @@ def _shorten_line(line: str, room: int) -> str:
 
 def _reset_colour(text: str) -> str:
     """End any colour that a text leaves on."""
-    colours = _COLOUR.findall(text)
+    colours = [one for one in _COLOUR.findall(text) if not one.startswith("\x1b]")]
     return text + _NO_COLOUR if colours and colours[-1] not in (_NO_COLOUR, "\x1b[m") else text
 
 

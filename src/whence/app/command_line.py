@@ -13,8 +13,22 @@ import click
 from whence.app.presenters.text import safe
 from whence.core.errors import RootError, SettingError, UnlikelyRoot
 
+
+def complete_setting(_context: click.Context, parameter: click.Parameter, begun: str) -> list[str]:
+    """Names of settings, for a shell; those of an option with the sign that a value follows."""
+    from whence.core.settings import merge  # noqa: PLC0415
+
+    sign = "=" if isinstance(parameter, click.Option) else ""
+    return [f"{one.name}{sign}" for one in merge([])[1] if one.name.startswith(begun)]
+
+
 set_option = click.option(
-    "--set", "assignments", multiple=True, metavar="NAME=VALUE", help="Change a setting for this call (whence config lists them)."
+    "--set",
+    "assignments",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Change a setting for this call (whence config lists them).",
+    shell_complete=complete_setting,
 )
 
 

@@ -21,6 +21,7 @@ from whence.cli.shared import (
     open_index,
     path_option,
     print_document,
+    print_item,
     print_json,
     print_notes,
     request_options,
@@ -141,7 +142,8 @@ def _print_pack(index: Index, pack: ContextPack, options: dict[str, Any]) -> Non
     shown = [one.item.key for one in pack.packed.shown] + [piece.key for piece in pack.packed.inside]
     hints = hints_of(index, by_file(shown))
     text = pack_json_with_notes(pack, hints) if hints and options["as_json"] else None
-    click.echo(text or pack.text, nl=False)
+    if whole := (text or pack.text).removesuffix("\n"):
+        print_item(whole)
     if text is None:
         for line in hint_lines(hints):
             click.echo(line, err=True)
@@ -157,4 +159,6 @@ def _print_list(index: Index, pack: ContextPack, options: dict[str, Any]) -> Non
     if options["as_json"]:
         print_json(symbols_json(pack, best, hints, written, with_why=options["with_why"]))
     else:
-        print_document(symbols_document(best, hints, styler(options["color"]), written, with_why=options["with_why"]))
+        print_document(
+            symbols_document(best, hints, styler(options["color"], links=not options["repository"]), written, with_why=options["with_why"])
+        )

@@ -17,6 +17,7 @@ import click
 
 from whence.app.command_line import Target, set_option, settings_of, targets_of
 from whence.app.presenters.text import safe
+from whence.cli.completion import complete_symbol
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
@@ -65,7 +66,7 @@ def feedback() -> None:
 
 
 _verdict_options = together(
-    click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL..."),
+    click.argument("symbols", nargs=-1, required=True, metavar="SYMBOL...", shell_complete=complete_symbol),
     click.option("--task", default="", metavar="TEXT", help="The task they were for; its rare words are learned."),
     path_option,
     session_option,

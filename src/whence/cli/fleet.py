@@ -234,7 +234,7 @@ def symbols(name: str, **options: Any) -> int:
     if options["as_json"]:
         print_json(asdict(found))
     else:
-        _print_symbols(found, styler(options["color"]))
+        _print_symbols(found, styler(options["color"], links=False))
     return FOUND if found.definitions else NOTHING_FOUND
 
 
@@ -345,8 +345,8 @@ def search_fleet(request: SearchRequest, paths: tuple[str, ...], options: dict[s
             return FOUND if answer else NOTHING_FOUND
         print_low_confidence(doubt, shown, options)
         if not print_bare(query, shown, options):
-            print_document(results_document(shown, styler(options["color"]), with_why=options["with_why"]))
-            print_foot(styler(options["color"])(fleet_line(answer.searched, len(answer)), dim=True))
+            print_document(results_document(shown, styler(options["color"], links=False), with_why=options["with_why"]))
+            print_foot(styler(options["color"], links=False)(fleet_line(answer.searched, len(answer)), dim=True))
             if not answer:
                 content = options["content"] or fleet.settings.search.content
                 click.echo("nothing found" if doubt or content == "all" else f"nothing found; only {content} was searched", err=True)
@@ -363,7 +363,7 @@ def why_fleet(query: str, target: str, path: str, options: dict[str, Any]) -> in
         if options["as_json"]:
             print_json(asdict(found))
         else:
-            print_document(receipt_document(found, styler(options["color"]), str))
+            print_document(receipt_document(found, styler(options["color"], links=False), str))
     return FOUND
 
 

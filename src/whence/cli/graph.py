@@ -15,6 +15,7 @@ import numpy as np
 from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.presenters.graph import PathAnswer, answers_document, answers_json, path_document, path_json
 from whence.app.presenters.text import safe
+from whence.cli.completion import complete_symbol
 from whence.cli.shared import (
     FOUND,
     NOTHING_FOUND,
@@ -50,6 +51,9 @@ kind_option = click.option("--kind", "kinds", multiple=True, metavar="NAME", hel
 all_kinds_option = click.option("--all-kinds", is_flag=True, help="Follow every kind of dependency edge.")
 
 
+_symbol_argument = click.argument("symbol", shell_complete=complete_symbol)
+
+
 def _depth_option(default: int) -> Callable[[Any], Any]:
     return click.option(
         "--depth", type=click.IntRange(min=1), default=default, show_default=True, help="How many steps to follow; 1 is direct only."
@@ -63,7 +67,7 @@ _filter_options = together(
 )
 #: Options that all questions share, and those of callers and callees.
 _question_options = together(_filter_options, all_option, limit_option, path_option, index_options)
-_call_options = together(click.argument("symbol"), _depth_option(1), kind_option, all_kinds_option, _question_options)
+_call_options = together(_symbol_argument, _depth_option(1), kind_option, all_kinds_option, _question_options)
 
 
 @click.command(epilog=_NAMES)
@@ -89,7 +93,7 @@ def callees(symbol: str, depth: int, kinds: tuple[str, ...], all_kinds: bool, **
 
 
 @click.command(epilog=_NAMES)
-@click.argument("symbol")
+@_symbol_argument
 @_depth_option(3)
 @_question_options
 def impact(symbol: str, depth: int, **options: Any) -> int:
@@ -102,7 +106,7 @@ def impact(symbol: str, depth: int, **options: Any) -> int:
 
 
 @click.command(epilog=_NAMES)
-@click.argument("symbol")
+@_symbol_argument
 @_depth_option(4)
 @_question_options
 def tests(symbol: str, depth: int, **options: Any) -> int:
@@ -116,8 +120,8 @@ def tests(symbol: str, depth: int, **options: Any) -> int:
 
 
 @click.command(epilog=_NAMES)
-@click.argument("source", metavar="A")
-@click.argument("target", metavar="B")
+@click.argument("source", metavar="A", shell_complete=complete_symbol)
+@click.argument("target", metavar="B", shell_complete=complete_symbol)
 @click.option("--steps", type=click.IntRange(min=1), default=12, show_default=True, help="Maximum length of the path.")
 @click.option("--all", "every", is_flag=True, help="If several symbols have a name, use any of them.")
 @path_option

@@ -12,8 +12,9 @@ from typing import Any
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import click
+from click.shell_completion import CompletionItem
 
-from whence.cli.shared import FAILED, FOUND, INTERRUPTED, complaint, with_budget
+from whence.cli.shared import FAILED, FOUND, INTERRUPTED, complaint, with_output
 from whence.core.errors import UsageError, WhenceError
 from whence.core.version import __version__
 
@@ -33,7 +34,7 @@ class Commands(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:  # noqa: ARG002
-        """One command, with a budget for what it prints."""
+        """One command, with a pager or a budget for what it prints."""
         if name not in COMMANDS:
             return None
         if name in _PLUGINS:
@@ -41,7 +42,7 @@ class Commands(click.Group):
         else:
             module = import_module(COMMANDS[name][0])
             command = getattr(module, name, None) or getattr(module, f"{name}_")  # `list` means something in Python
-        return with_budget(command, name) if isinstance(command, click.Command) else None
+        return with_output(command, name) if isinstance(command, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List all commands by the table."""
@@ -49,6 +50,11 @@ class Commands(click.Group):
         helps = {name: text for name, (_, text) in COMMANDS.items()} | {name: _plugin(name).get_short_help_str(width) for name in _PLUGINS}
         with formatter.section("Commands"):
             formatter.write_dl([(name, click.Command(name, help=text).get_short_help_str(width)) for name, text in helps.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete a command by the table, without loading its module."""
+        options = [] if incomplete.isalpha() else click.Command.shell_complete(self, ctx, incomplete)
+        return [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)] + options
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """A name that is no command is most likely a query: say how to ask it."""

@@ -27,6 +27,7 @@ from whence.app.presenters.memory import (
     without_secrets,
 )
 from whence.app.presenters.text import safe
+from whence.cli.completion import complete_note
 from whence.cli.shared import (
     FAILED,
     FOUND,
@@ -204,7 +205,7 @@ Examples:
   whence show app/retry-policy --version 2
   whence show app/retry-policy --diff"""
 )
-@click.argument("key")
+@click.argument("key", shell_complete=complete_note)
 @click.option("--text", "only_text", is_flag=True, help="Print only the text, verbatim.")
 @click.option("--history", is_flag=True, help="List earlier versions, oldest first.")
 @click.option("--version", "number", type=click.IntRange(min=1), metavar="N", help="Show version N of its history.")
@@ -245,7 +246,7 @@ def show(key: str, *, only_text: bool, history: bool, number: int | None, diff: 
 
 
 @click.command()
-@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...", shell_complete=complete_note)
 @click.option("--restore", is_flag=True, help="Restore archived notes.")
 @usual_options
 def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
@@ -258,7 +259,7 @@ def archive(keys: tuple[str, ...], *, restore: bool, **options: Any) -> int:
 
 
 @click.command()
-@click.argument("keys", nargs=-1, required=True, metavar="KEY...")
+@click.argument("keys", nargs=-1, required=True, metavar="KEY...", shell_complete=complete_note)
 @click.option("--yes", is_flag=True, help="Confirm; this cannot be undone.")
 @usual_options
 def forget(keys: tuple[str, ...], *, yes: bool, **options: Any) -> int:

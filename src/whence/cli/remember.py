@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -18,8 +16,10 @@ import click
 
 from whence.app.presenters.memory import note_json
 from whence.app.presenters.text import safe
+from whence.cli.completion import complete_note
 from whence.cli.memory import open_notes, usual_options
 from whence.cli.shared import FOUND, print_result, together
+from whence.cli.terminal import open_in_editor
 from whence.core.errors import UsageError, WhenceError
 from whence.memory.front_matter import parse, render
 from whence.source.git import repository_root
@@ -98,7 +98,7 @@ Examples:
   whence edit retry-policy --valid-until 2026-12-31
   whence edit retry-policy --text - < better.md"""
 )
-@click.argument("key")
+@click.argument("key", shell_complete=complete_note)
 @click.option("--text", metavar="TEXT", help="The new text; - reads it from standard input.")
 @click.option("--topic", metavar="TEXT", help="What it is about.")
 @click.option("--kind", metavar="NAME", help="durable, handoff, session, resource, skill, pack or summary.")
@@ -197,14 +197,11 @@ def _now() -> datetime:
 # In an editor.
 def in_an_editor(memory: Memory, note: Note, *, redact: bool) -> Note:
     """A note as a person has changed it. A file that cannot be stored is kept, and named."""
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR")
-    if not editor:
-        raise UsageError("there is no editor", hint="set VISUAL or EDITOR, or give --text, --topic, --tag, ...")
     file = Path(tempfile.mkdtemp(prefix="whence-"), f"{note.slug}.md")
     before = render(note).encode()
     file.write_bytes(before)
     try:
-        _run(editor, file)
+        open_in_editor(file)
         after = file.read_bytes()
         stored = note if after == before else _stored(memory, note, after, redact=redact)
     except (WhenceError, OSError, KeyboardInterrupt) as trouble:
@@ -216,15 +213,6 @@ def in_an_editor(memory: Memory, note: Note, *, redact: bool) -> Note:
         raise UsageError(f"{safe(note.key)} is not changed: {told}", hint=f"{hint}; {kept}" if hint else kept) from trouble
     shutil.rmtree(file.parent, ignore_errors=True)  # with whatever an editor has put beside it
     return stored
-
-
-def _run(editor: str, file: Path) -> None:
-    try:
-        done = subprocess.run([*shlex.split(editor), str(file)], check=False)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"the editor {editor!r} cannot be run: {error}", hint="VISUAL or EDITOR names it") from error
-    if done.returncode:
-        raise UsageError(f"the editor {editor!r} ended with {done.returncode}")
 
 
 def _stored(memory: Memory, note: Note, data: bytes, *, redact: bool) -> Note:

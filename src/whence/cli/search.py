@@ -15,6 +15,7 @@ import click
 from whence.app.command_line import Target, settings_of, target_of, targets_of
 from whence.app.presenters.search import (
     GrepStyle,
+    JoinedAnswer,
     LowConfidence,
     Shown,
     grep_document,
@@ -71,11 +72,13 @@ Examples:
   whence search 'callers:parse_config retry OR backoff'
   whence search -e TODO -e FIXME -n -C 2
   whence search "open connection" -e "timeout" --json
+  whence search "open connection" --open
+  whence search -i
   whence search --fleet "retry with backoff repo:acme/*" -k 5"""
 )
 @click.argument("query", required=False, default="")
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
-@request_options(SearchRequest)
+@request_options(SearchRequest, help_of={"ignore_case": "The pattern ignores case. Without a pattern: --interactive."})
 @click.option("--fleet", is_flag=True, help="Search all repositories of the fleet; narrow with repo:PATTERN in QUERY.")
 @click.option("--why", "with_why", is_flag=True, help="Show what each score is made of.")
 @click.option("-l", "--files-with-matches", "only_paths", is_flag=True, help="Print paths only.")
@@ -86,6 +89,8 @@ Examples:
 @click.option("-C", "--context", "around", type=click.IntRange(0), metavar="N", help="Print N lines before and after each that matches.")
 @click.option("-0", "--null", "null", is_flag=True, help="Print a NUL after each path instead of a colon or line end.")
 @click.option("-c", "--count", "counts", is_flag=True, help="Print path:count of matching lines or units.")
+@click.option("--open", "open_best", is_flag=True, help="Open the best result in VISUAL or EDITOR, at its line.")
+@click.option("--interactive", is_flag=True, help="Search while you type; Enter opens a result in VISUAL or EDITOR.")
 @traced_options
 def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
     """Search code by words and meaning, best files first.
@@ -101,6 +106,8 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         from whence.cli.fleet import search_fleet  # noqa: PLC0415  -- it needs this module
 
         return search_fleet(SearchRequest(query, **pick_fields(SearchRequest, options)), paths, options)
+    if options["interactive"] or (options["ignore_case"] and not options["pattern"]):
+        return _search_while_typing(query, paths, options)
     if options["pattern"] and query and not options["k"] and all(Path(one).exists() for one in (query, *paths)):
         query, paths = "", (query, *paths)  # `whence search -e PATTERN PATH...`, as one would call grep
     request = SearchRequest(query, **pick_fields(SearchRequest, options))
@@ -114,15 +121,42 @@ def search(query: str, paths: tuple[str, ...], **options: Any) -> int:
         open_indexes(targets, values, **freshly(options), trace=trace) as indexes,
     ):
         print_notes(indexes)
-        answers = [
-            search_root(index, replace(request, paths=target.paths), partial(_found_in, index), name=index.root.name)
-            for target, index in zip(targets, indexes, strict=True)
-        ]
-        answer = join_answers(answers, request.k or (indexes[0].settings.search.k if query.strip() else None))
+        answer = _ask(request, targets, indexes)
         for remark in answer.notes:
             click.echo(f"whence: {safe(remark)}", err=True)
-        print_answer(query, indexes, answer.results, options, answer.notes, answer.low_confidence)
+        if options["open_best"] and answer.results:
+            from whence.cli.terminal import open_in_editor  # noqa: PLC0415  -- only for this option
+
+            index, result = answer.results[0]
+            open_in_editor(index.root / result.path, result.best_start)
+        else:
+            print_answer(query, indexes, answer.results, options, answer.notes, answer.low_confidence)
     return FOUND if answer.results else NOTHING_FOUND
+
+
+def _ask(
+    request: SearchRequest, targets: Sequence[Target], indexes: Sequence[Index], *, hurried: bool = False
+) -> JoinedAnswer[tuple[Index, SearchResult]]:
+    answers = [
+        search_root(index, replace(request, paths=target.paths), partial(_found_in, index), name=index.root.name, hurried=hurried)
+        for target, index in zip(targets, indexes, strict=True)
+    ]
+    return join_answers(answers, request.k or (indexes[0].settings.search.k if request.query.strip() else None))
+
+
+def _search_while_typing(query: str, paths: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Show the picker; what was opened was found."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("searching while you type needs a terminal", hint="-i ignores case only with a pattern: -e")
+    try:
+        from whence.cli.picker import pick  # noqa: PLC0415  -- Windows lacks curses
+    except ModuleNotFoundError as error:
+        raise UsageError("searching while you type needs curses, which this Python lacks", hint="pip install windows-curses") from error
+    targets = targets_of(paths)
+    with open_indexes(targets, settings_of(options["assignments"]), **freshly(options)) as indexes:
+        fields = pick_fields(SearchRequest, options) | {"ignore_case": bool(options["pattern"])}
+        opened = pick(lambda typed: _ask(SearchRequest(typed, **fields), targets, indexes, hurried=True), query)
+    return FOUND if opened else NOTHING_FOUND
 
 
 def _found_in(index: Index, result: SearchResult) -> tuple[Index, SearchResult]:

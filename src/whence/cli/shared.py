@@ -1,4 +1,4 @@
-"""What the commands share: options, opening indexes with progress, traces, errors, colour, and output within a budget (P2, Z4)."""
+"""What the commands share: options, opening indexes with progress, traces, errors, colour, and output: paged, or within a budget."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import Target, require_project, set_option
+from whence.app.command_line import Target, require_project, set_option, settings_of
 from whence.app.presenters.text import Document, plain, safe
 from whence.core.errors import UnlikelyRoot, UsageError, WhenceError
 from whence.core.request import Option, options_of
@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 #: Exit codes.
 FOUND, NOTHING_FOUND, FAILED, INTERRUPTED = 0, 1, 2, 130
 #: Commands without a budget: they run until they are stopped, answer another program in that program's form, write what
-#: is to be read back (half a backup is none), or show a change and ask for consent (nobody agrees to half of it).
+#: is to be read back (half a backup or script is none), or show a change and ask for consent (nobody agrees to half of it).
 #: `whence context` has an option of the same name and the same promise.
-UNBOUNDED = frozenset({"mcp", "watch", "ui", "hook", "export", "feedback export", "install", "uninstall"})
+UNBOUNDED = frozenset({"completion", "mcp", "watch", "ui", "hook", "export", "feedback export", "install", "uninstall"})
+#: Commands whose answers are paged on a terminal.
+PAGED = frozenset("search context related why recall list show compact callers callees impact path tests status config".split())
 _OPTION = "--budget"
 _HELP = "Limit the output to this many tokens; the last line (in JSON: budget) says what is left out."
 _TYPES = {"int": int, "float": float}
@@ -88,6 +90,8 @@ def _click_option(one: Option, help_text: str) -> Callable[[Any], Any]:
         return click.option(*one.flags, one.name, is_flag=True, help=help_text)
     how: dict[str, Any] = {"is_flag": False, "flag_value": one.flag_value} if one.flag_value else {}
     how |= {"type": _TYPES.get(one.type), "multiple": one.type == "strs", "metavar": one.placeholder or None}
+    if one.choices:
+        how["shell_complete"] = lambda _context, _option, begun: [choice for choice in one.choices if choice.startswith(begun)]
     return click.option(*one.flags, one.name, help=help_text, **how)
 
 
@@ -161,10 +165,22 @@ def complaint(message: str, hint: str = "") -> str:
     return f"whence: {first}{f' ({hint})' if hint else ''}\n" + (f"{rest}\n" if rest else "")
 
 
-def styler(color: str) -> Callable[..., str]:
-    """Return `click.style`, or a function that styles nothing if there should be no colour."""
-    colored = color == "always" or (color == "auto" and sys.stdout.isatty() and not os.environ.get("NO_COLOR"))
-    return click.style if colored else plain
+def styler(color: str, *, links: bool = True) -> Callable[..., str]:
+    """Return a function that colours a text and, on a terminal, has it lead to its `link` (a path and a line); or one that does neither."""
+    on_terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    if color == "never" or (color == "auto" and (not on_terminal or os.environ.get("NO_COLOR"))):
+        return plain
+    template = ""
+    if on_terminal and links:
+        from whence.cli.terminal import link_template, linked  # noqa: PLC0415  -- most output goes into a pipe
+
+        template = link_template(os.environ)
+
+    def style(text: str, *, link: tuple[str, int] | None = None, **how: Any) -> str:
+        styled = click.style(text, **how) if how else text
+        return linked(styled, template, *link) if link and template else styled
+
+    return style
 
 
 def data_dir() -> Path:
@@ -181,16 +197,21 @@ def layout_of(root: Path) -> Layout:
     return Layout(data_dir(), root)
 
 
-# Output. Without a budget it goes straight to standard output; with one it is collected and cut between items at the end.
+# Output. It goes straight to standard output, unless it is paged or has a budget: then it is collected, and in the end shown or cut.
 # Warnings go to standard error and are not counted, for they must be seen.
 class _Collected(Document):
-    """The output of a command with a budget."""
+    """The output of a command that is paged or has a budget."""
 
     json: tuple[Any, ...] = ()  # the JSON document, once there is one
 
     @property
     def is_empty(self) -> bool:
         return not (self.json or self.items or self.foot)
+
+    @property
+    def whole(self) -> str:
+        """All of it, as it would have been printed."""
+        return f"{_dump(self.json[0])}\n" if self.json else self.text
 
 
 _collected: ContextVar[_Collected | None] = ContextVar("collected", default=None)
@@ -237,7 +258,11 @@ def print_json(value: Any) -> None:
     if (collected := _collected.get()) is not None:
         collected.json = (value,)
     else:
-        click.echo(json.dumps(value, indent=2, ensure_ascii=True))
+        click.echo(_dump(value))
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=True)
 
 
 def print_result(as_json: bool, value: Any, *lines: str) -> None:
@@ -254,45 +279,64 @@ def _echo(*lines: str) -> None:
         click.echo(line, color=True)
 
 
-# Budgets.
-def with_budget(command: click.Command, name: str) -> click.Command:
-    """Give a command, and all commands below it, the option `--budget`, unless it has its own or cannot have one."""
-    if name in UNBOUNDED or any(_OPTION in param.opts for param in command.params):
-        return command
+# Pages and budgets.
+def with_output(command: click.Command, name: str) -> click.Command:
+    """Give a command, and all below it, the option `--budget`, unless it has its own or cannot have one; and a pager, if it answers."""
     made = copy.copy(command)
-    if isinstance(made, click.Group):
-        made.commands = {below: with_budget(one, f"{name} {below}") for below, one in made.commands.items()}
-    elif made.callback is not None:
-        made.params = [*made.params, click.Option([_OPTION], type=int, metavar="TOKENS", help=_HELP)]
-        made.callback = _within_budget(made.callback)
+    bounded = name not in UNBOUNDED and not any(_OPTION in param.opts for param in command.params)
+    if isinstance(made, click.Group) and bounded:
+        made.commands = {below: with_output(one, f"{name} {below}") for below, one in made.commands.items()}
+    elif made.callback is not None and (bounded or name in PAGED):
+        if bounded:
+            made.params = [*made.params, click.Option([_OPTION], type=int, metavar="TOKENS", help=_HELP)]
+        made.callback = _collecting(made.callback, bounded=bounded, paged=name in PAGED)
     return made
 
 
-def _within_budget(callback: Callable[..., Any]) -> Callable[..., Any]:
+def _collecting(callback: Callable[..., Any], *, bounded: bool, paged: bool) -> Callable[..., Any]:
     @wraps(callback)
-    def run(*arguments: Any, budget: int | None, **options: Any) -> Any:
-        if budget is None:
+    def run(*arguments: Any, **options: Any) -> Any:
+        budget = options.pop("budget") if bounded else None
+        if budget is None and not (paged and _can_page(options)):
             return callback(*arguments, **options)
-        from whence.app.budget import check_budget  # noqa: PLC0415  -- loads numpy
-
         as_json = bool(options.get("as_json"))
-        check_budget(budget, rest=_rest, as_json=as_json)  # before anything is done
+        if budget is not None:
+            from whence.app.budget import check_budget  # noqa: PLC0415  -- loads numpy
+
+            check_budget(budget, rest=_rest, as_json=as_json)  # before anything is done
         collected = _Collected()
         token = _collected.set(collected)
         try:
             result = callback(*arguments, **options)
         except BaseException as error:
             if not collected.is_empty:
-                _print_fitted(collected, budget, as_json=as_json)
-            if isinstance(error, WhenceError):
+                _print_collected(collected, budget, as_json=as_json)
+            if isinstance(error, WhenceError) and budget is not None:
                 _complain(error, budget)
             raise
         finally:
             _collected.reset(token)
-        _print_fitted(collected, budget, as_json=as_json)
+        _print_collected(collected, budget, as_json=as_json)
         return result
 
     return run
+
+
+def _can_page(options: Mapping[str, Any]) -> bool:
+    if not sys.stdout.isatty():
+        return False
+    from whence.cli.terminal import can_page  # noqa: PLC0415  -- most output goes into a pipe
+
+    return can_page(settings_of(options.get("assignments", ())))
+
+
+def _print_collected(collected: _Collected, budget: int | None, *, as_json: bool) -> None:
+    if budget is not None:
+        _print_fitted(collected, budget, as_json=as_json)
+    else:
+        from whence.cli.terminal import page  # noqa: PLC0415  -- as above
+
+        page(collected.whole)
 
 
 def _print_fitted(collected: _Collected, budget: int, *, as_json: bool) -> None:

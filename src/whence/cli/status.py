@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from whence.app.command_line import set_option, settings_of, targets_of
+from whence.app.command_line import complete_setting, set_option, settings_of, targets_of
 from whence.app.presenters.text import freshness_json, freshness_words, safe
 from whence.cli.shared import answer_options, json_option, layout_of, open_index, print_item, print_json, print_more, print_result, styler
 from whence.core.errors import IndexBusy, IndexDamaged, StorageError, UsageError
@@ -221,7 +221,7 @@ def _print_facts(facts: dict[str, Any]) -> None:
 
 # Settings.
 @click.command()
-@click.argument("prefix", required=False, default="")
+@click.argument("prefix", required=False, default="", shell_complete=complete_setting)
 @click.option("--path", "place", default=".", help="The repository (default: here).")
 @click.option("--changed", is_flag=True, help="Only settings that differ from their default source.")
 @answer_options

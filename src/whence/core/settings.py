@@ -235,6 +235,20 @@ class McpSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ShellSettings:
+    """How answers look on a terminal. A project's own file may not set these."""
+
+    pager: str = _setting("auto", "page what is longer than the terminal, by PAGER or less, or never", choices=("auto", "never"))
+    links: str = _setting(
+        "auto",
+        "where paths lead that a terminal can follow: an address with {path} and {line}, such as vscode://file{path}:{line}; "
+        "auto takes file:// where the terminal is known to follow links",
+        pattern=r"auto|none|[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f]*\{path\}[^\s\x00-\x1f]*",
+        allowed="auto | none | SCHEME:...{path}...{line}",
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FleetSettings:
     """Where many repositories are searched together. A project's own file may not set these: they name servers and secrets."""
 
@@ -274,6 +288,7 @@ class Settings:
     memory: MemorySettings = field(default_factory=MemorySettings)
     watch: WatchSettings = field(default_factory=WatchSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
+    shell: ShellSettings = field(default_factory=ShellSettings)
     fleet: FleetSettings = field(default_factory=FleetSettings)
     profiles: Mapping[str, Profile] = field(default_factory=lambda: ALL_PROFILES)
 
@@ -293,8 +308,8 @@ USER_FILE = "config.toml"
 ENVIRONMENT_PREFIX = "WHENCE_"
 #: What a repository may set to what is shipped, or to none. (Programs and folders it may not name are refused where they are used.)
 _MODELS = ("index.model", "memory.model", "rerank.model")
-#: What a repository may not set at all: whom the user's secrets are sent to, and who may see what.
-_FLEET = "fleet."
+#: What a repository may not set at all: whom the user's secrets are sent to, who may see what, and where links on a terminal lead.
+_NOT_FOR_PROJECTS = ("fleet.", "shell.")
 #: Variables of the environment that are ours and no settings.
 OTHER_VARIABLES = frozenset({"WHENCE_DATA_DIR", "WHENCE_SESSION", "WHENCE_TOKEN", "WHENCE_TRACE"})
 #: A file of settings is a page; one that a repository brings along may be anything.
@@ -478,7 +493,7 @@ def _project_layer(path: Path) -> Layer | None:
         hint = f"set it in your own {USER_FILE}, in the environment, or with --set"
         if name in _MODELS and ":" in str(value):
             raise SettingError(f"{path}: a repository may not set {name} = {value!r}", hint=hint)
-        if name.startswith(_FLEET):
+        if name.startswith(_NOT_FOR_PROJECTS):
             raise SettingError(f"{path}: a repository may not set {format_value(name)}", hint=hint)
     return layer
 

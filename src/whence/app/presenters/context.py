@@ -36,7 +36,8 @@ def symbols_document(
     width = min(max((len(one.qualified_name) for one in symbols), default=0), _MAX_NAME)
     for number, one in enumerate(symbols, 1):
         name = style(safe(one.qualified_name).ljust(width), bold=True)
-        where = style(f"{safe(written(one.path))}:{one.start_line}", fg="magenta")
+        path = written(one.path)
+        where = style(f"{safe(path)}:{one.start_line}", fg="magenta", link=(path, one.start_line))
         document.item(f"{number:>3}  {one.score:>7.3f}  {name}  {one.kind:<9} {where}")
         for line in sorted(one.why, key=lambda line: -abs(line.contribution)) if with_why else ():
             if round(line.contribution, 4):

@@ -184,8 +184,13 @@ class _Writer:
             cells = [f"{safe(cell):<{width}}" for cell, width in zip(row, widths, strict=True)]
             while cells and not cells[-1].strip():  # colour at the end of a line would keep its blanks
                 cells.pop()
-            shown = [self._style(cell, **_LOOKS[look]) if look else cell for cell, look in zip(cells, looks, strict=False)]
+            shown = [self._look(cell, look) for cell, look in zip(cells, looks, strict=False)]
             self.document.more(f"  {'  '.join(shown).rstrip()}")
+
+    def _look(self, cell: str, look: str) -> str:
+        path, _, line = cell.rstrip().rpartition(":")
+        link = {"link": (path, int(line))} if look == _PLACE and line.isdecimal() else {}
+        return self._style(cell, **_LOOKS[look], **link) if look else cell
 
 
 def _stops(question: str, answer: NeighbourAnswer) -> Iterable[str]:

@@ -180,7 +180,8 @@ def results_document(shown: Shown, style: Style, *, with_why: bool = False) -> D
     document = Document()
     for place, (path, result) in enumerate(shown, 1):
         name = f"  {result.kind} {style(safe(result.qualified_name), bold=True)}" if result.name else ""
-        where = f"{style(safe(path), fg='magenta', bold=True)}:{result.best_start}-{result.best_end}{_cell(result)}"
+        file = style(safe(path), fg="magenta", bold=True, link=(path, result.best_start))
+        where = f"{file}:{result.best_start}-{result.best_end}{_cell(result)}"
         matched = f"  (matched: {result.matched})" if result.matched else ""
         score = f"  {style(f'{result.score:.2f}', dim=True)}" if result.score else ""  # conditions alone rank nothing
         document.item(f"{style(f'{place:>2}', dim=True)} {where}{name}{score}{matched}")
@@ -222,13 +223,13 @@ def grep_document(shown: Shown, style: Style, how: GrepStyle) -> Document:
     """Matching lines as grep prints them, one item each."""
     document, groups = Document(), False
     for where, result in shown:
-        path = style(where if how.null else safe(where), fg="magenta") + ("\0" if how.null else "")
         matching = (result.matching_lines or tuple(line.number for line in result.lines))[: how.max_count]
         last = 0
         for number, is_match in _with_context(matching, how.before, how.after, len(result.text_lines)):
             if groups and number != last + 1 and (how.before or how.after):
                 document.item("--")
             mark = ":" if is_match else "-"
+            path = style(where if how.null else safe(where), fg="magenta", link=(where, number)) + ("\0" if how.null else "")
             lead = path + (mark if not how.null else "") + (f"{style(str(number), fg='green')}{mark}" if how.line_numbers else "")
             line = result.text_lines[number - 1]
             texts = [line[a:b] for a, b in how.only(line)] if how.only is not None and is_match else [line]
@@ -285,7 +286,8 @@ def receipt_document(found: Why, style: Style, written: Callable[[str], str]) ->
     """What a score is made of, line by line; `written` turns a path into the one to show."""
     document = Document()
     name = f"  {found.kind} {found.unit}" if found.unit else ""
-    document.item(f"{style(safe(written(found.path)), fg='magenta', bold=True)}:{found.line}{safe(name)}")
+    path = written(found.path)
+    document.item(f"{style(safe(path), fg='magenta', bold=True, link=(path, found.line))}:{found.line}{safe(name)}")
     document.item(f"rank {found.rank} of {found.candidates} candidates, score {found.score:.4f}")
     if found.rank > 1:
         leader = found.leader if found.leader_is_symbol else written(found.leader)
