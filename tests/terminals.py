@@ -39,10 +39,11 @@ class Tmux:
 
     def __init__(self, *arguments: str, cwd: Path, socket: Path, **environment: str) -> None:
         self._tmux = ["tmux", "-S", str(socket), "-f", os.devnull]
-        plain = {**os.environ, "PYTHONPATH": str(SOURCES), **environment}
-        command = [sys.executable, "-m", "whence", *arguments]
+        inherited = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+        plain = {**inherited, "PYTHONPATH": str(SOURCES), **environment}
+        # tmux sometimes does not notice that a command has ended.
+        command = ["sh", "-c", '"$@"; echo "ended with $?"; exec cat', "sh", sys.executable, "-m", "whence", *arguments]
         subprocess.run([*self._tmux, "new-session", "-d", "-x", "100", "-y", "30", *command], cwd=cwd, env=plain, check=True)
-        self._do("set-option", "-g", "remain-on-exit", "on")
 
     def __enter__(self) -> Self:
         return self

@@ -32,7 +32,7 @@ STARTS = {"run", "Popen", "call", "check_call", "check_output", "create_subproce
 #: Reads YAML or arrays with objects of any kind in them.
 LOADERS = {"yaml": {"load", "load_all", "unsafe_load", "unsafe_load_all", "full_load", "full_load_all"}, "torch": {"load"}}
 #: An editor needs the terminal.
-MAY_HAVE_OUR_STDIN = {"cli/remember.py"}
+MAY_HAVE_OUR_STDIN = {"cli/terminal.py"}
 
 
 def faults_in(source: str, name: str = "") -> Iterator[str]:

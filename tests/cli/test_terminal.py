@@ -145,6 +145,7 @@ def test_results_and_code_appear_while_one_types_and_enter_opens_them(tree, tmp_
         assert "cart.py:2" in "\n".join(terminal.shows("no such symbol"))  # the last results stay
         terminal.press("C-w", "Enter")
         until((tmp_path / "opened").exists)
+        terminal.shows("> total of cart")  # after the editor
         terminal.press("Escape")
-        terminal.shows("Pane is dead (status 0")
+        terminal.shows("ended with 0")
     assert (tmp_path / "opened").read_text() == f"+2 {tree}/src/shop/cart.py\n"

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     Answer = JoinedAnswer[tuple[Index, SearchResult]]
 
-KEYS = "Enter open   Up Down choose   PgUp PgDn scroll the code   Ctrl-U clear   Esc quit"
+KEYS = "Enter open  Up Down choose  PgUp PgDn scroll the code  Ctrl-U clear  Esc quit"
 #: Rows of results beside which the code still has room.
 MAX_RESULTS = 12
 #: Lines of code above the best one.

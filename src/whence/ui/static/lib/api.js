@@ -53,8 +53,10 @@ async function ask(method, path, body, signal) {
   const headers = { authorization: `Bearer ${token()}` };
   if (body !== undefined) headers["content-type"] = "application/json";
   let response;
+  let text;
   try {
     response = await fetch(path, { method, headers, signal, body: body === undefined ? undefined : JSON.stringify(body) });
+    text = await response.text();
   } catch (error) {
     if (error instanceof DOMException && error.name === "AbortError") throw error;
     throw new ApiError(0, "the server does not answer", "is whence ui still running?");
@@ -63,7 +65,6 @@ async function ask(method, path, body, signal) {
     for (const told of watching) told(true);
     throw new ApiError(401, "the token is not right", "open the link that whence ui printed");
   }
-  const text = await response.text();
   let said;
   try {
     said = JSON.parse(text);
