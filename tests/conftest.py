@@ -62,6 +62,8 @@ def golden(request: pytest.FixtureRequest) -> Golden:
     return check
 
 
+#: A process on standby would outlast the test that starts it: tests/cli/test_standby.py ends its own.
+os.environ["WHENCE_SHELL_STANDBY"] = "0"
 #: Grammars are unpacked once for all tests, not in the data folder of each.
 os.environ.setdefault("SEMBLE_GRAMMARS_CACHE_DIR", str(Path(tempfile.gettempdir()) / f"whence-test-grammars-{os.geteuid()}"))
 

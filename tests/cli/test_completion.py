@@ -50,7 +50,7 @@ def test_symbols_are_completed_by_full_name_by_name_and_by_file(tree):
 def test_notes_and_settings_are_completed(tree, tmp_path):
     assert offered(f"whence show --notes {tmp_path}/notes gen", tree) == ["general/rounding-totals"]
     assert offered(f"whence forget --notes {tmp_path}/notes rou", tree) == ["rounding-totals"]
-    assert offered("whence config shell.", tree) == ["shell.pager", "shell.links"]
+    assert offered("whence config shell.", tree) == ["shell.pager", "shell.links", "shell.standby"]
     assert offered("whence search --set shell.p", tree) == ["shell.pager="]
 
 

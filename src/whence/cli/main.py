@@ -129,12 +129,3 @@ def main(arguments: list[str] | None = None) -> int:  # noqa: PLR0911  -- one re
 def _complain(message: str, hint: str = "") -> int:
     click.echo(complaint(message, hint), err=True, nl=False)
     return FAILED
-
-
-def run() -> None:
-    """The entry point of the installed command."""
-    sys.exit(main())
-
-
-if __name__ == "__main__":
-    run()

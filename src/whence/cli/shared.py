@@ -18,6 +18,7 @@ import click
 
 from whence.app.command_line import Target, require_project, set_option, settings_of
 from whence.app.presenters.text import Document, plain, safe
+from whence.cli import standby
 from whence.core.errors import UnlikelyRoot, UsageError, WhenceError
 from whence.core.request import Option, options_of
 from whence.core.trace import Trace
@@ -132,7 +133,11 @@ def _confirmed(root: Path, values: Mapping[str, str]) -> Mapping[str, str]:
     try:
         require_project(root, values)
     except UnlikelyRoot as error:
-        if not (sys.stdin.isatty() and sys.stderr.isatty()) or not click.confirm(f"{error.message}. Index it all the same?", err=True):
+        if not (sys.stdin.isatty() and sys.stderr.isatty()):
+            raise
+        if standby.is_answering():
+            raise standby.DeclinedError from error
+        if not click.confirm(f"{error.message}. Index it all the same?", err=True):
             raise
         return {**values, "index.confirm_above": "0"}
     return values

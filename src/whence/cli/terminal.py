@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import click
 
+from whence.cli import standby
 from whence.core.errors import UsageError
 from whence.core.settings import load_settings
 
@@ -62,6 +63,9 @@ def page(text: str) -> None:
     """Show a text, by the program in PAGER (else less) if it is longer than the terminal."""
     if text.count("\n") < shutil.get_terminal_size().lines:
         click.echo(text, nl=False, color=True)
+        return
+    if standby.is_answering():
+        standby.page_elsewhere(text)
         return
     os.environ.setdefault("LESS", "FRX")  # as git does: colours, and no paging of what fits after all
     click.echo_via_pager(text.removesuffix("\n"), color=True)

@@ -246,6 +246,9 @@ class ShellSettings:
         pattern=r"auto|none|[A-Za-z][A-Za-z0-9+.-]*:[^\s\x00-\x1f]*\{path\}[^\s\x00-\x1f]*",
         allowed="auto | none | SCHEME:...{path}...{line}",
     )
+    standby: int = _setting(
+        10, "minutes for which a process that has everything loaded waits for the next question (Linux); 0 for none", min=0, max=1440
+    )
 
 
 @dataclass(frozen=True, slots=True)

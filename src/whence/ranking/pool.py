@@ -21,7 +21,7 @@ from whence.retrieval.exact import ExactMatches
 from whence.retrieval.files import CommitMatches, PathMatch
 from whence.retrieval.lexical import TermStatistics
 from whence.storage.arrayfile import Array
-from whence.storage.postings import distinct
+from whence.storage.postings import distinct, first_of_each
 from whence.text.analyzer import parts as name_parts
 from whence.text.analyzer import stem
 
@@ -109,8 +109,8 @@ class CandidatePool:
 
     @cached_property
     def _distinct(self) -> tuple[Array, Array]:
-        files, back = np.unique(self.files, return_inverse=True)
-        return files, back
+        files = distinct(self.files)  # np.unique loads masked arrays, for as long as the rest of a search takes
+        return files, np.searchsorted(files, self.files)
 
     @property
     def distinct_files(self) -> Array:
@@ -215,8 +215,8 @@ def collapse(pool: CandidatePool, scores: Array) -> list[FileHit]:
     """One hit per file, best first; ties in the order of the pool, scores that are not finite last (F4)."""
     order = np.argsort(-np.where(np.isfinite(scores), scores, -np.inf), kind="stable")
     files = pool.files[order]
-    _, first = np.unique(files, return_index=True)
-    first.sort()
+    grouped = np.argsort(files, kind="stable")
+    first = np.sort(grouped[first_of_each(files[grouped])])
     leading = order[first]
     return [FileHit(*hit) for hit in zip(files[first].tolist(), leading.tolist(), scores[leading].tolist(), strict=True)]
 
