@@ -243,3 +243,8 @@ def test_every_file_has_a_language(name: str, head: bytes) -> None:
 )
 def test_a_language_is_told_by_name_then_by_first_line(name: str, head: bytes, language: str) -> None:
     assert language_of(name, head).name == language
+
+
+def test_a_declaration_that_lacks_its_name_costs_no_file():
+    parsed = parse(b"void f() { int = 3; }\nint g() { return 1; }\n", "cpp")
+    assert [unit.name for unit in parsed.units if unit.name] == ["f", "g"]

@@ -619,6 +619,8 @@ class Values:
         return self._read.of(value.strip()).read(0, len(value.strip()))[0] if equals else []
 
     def _take_target(self, start: int, end: int) -> None:
+        if start == end:
+            return  # a name that the grammar misses in what it cannot read
         text, name = self._text, self._text[start:end]
         paths, stop = self._typed(start, end)
         follows = text[max(0, start - 40) : start].rstrip()
