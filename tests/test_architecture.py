@@ -115,7 +115,9 @@ def _loaded(node: ast.AST) -> Iterator[ast.AST]:
 
 def test_only_the_edges_touch_the_world():
     """The clock, the environment and the network are for settings, front ends and the processes of a build."""
-    inside = [path for path in MODULES if room_of(path) not in {"app", "__main__", *FRONT_ENDS} and not name_of(path).startswith("graph/enrich/")]
+    inside = [
+        path for path in MODULES if room_of(path) not in {"app", "__main__", *FRONT_ENDS} and not name_of(path).startswith("graph/enrich/")
+    ]
     breaches = {f"{name_of(path)}: {what}" for path in inside for what in worldly(tree_of(path))}
     assert sorted(breach for breach in breaches if breach.partition(":")[0] not in EDGES) == []
 

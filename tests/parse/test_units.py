@@ -248,3 +248,8 @@ def test_a_language_is_told_by_name_then_by_first_line(name: str, head: bytes, l
 def test_a_declaration_that_lacks_its_name_costs_no_file():
     parsed = parse(b"void f() { int = 3; }\nint g() { return 1; }\n", "cpp")
     assert [unit.name for unit in parsed.units if unit.name] == ["f", "g"]
+
+
+def test_brackets_that_do_not_pair_cost_no_file():
+    source = b'fn f() {\n    say("Run `help`.\\n\\\n         Run `more`.\\n");\n    let made = ops::Options {\n        fast: args.flag("fast"),\n    };\n}\n'
+    assert [unit.name for unit in parse(source, "rust").units if unit.name] == ["f"]

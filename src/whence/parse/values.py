@@ -426,7 +426,7 @@ class Expressions:
         if brace and self.language in ("kotlin", "swift", "ruby") and brace.end() - 1 in self.brackets.pair:
             return [f"{one}.{member}()" for one in found], self.brackets.pair[brace.end() - 1] + 1
         if self.language in _BRACED and member[:1].isupper() and _is_braced(text, at, end):
-            return [f"{one}.{member}" for one in found], self.brackets.pair[text.index("{", at)] + 1
+            return [f"{one}.{member}" for one in found], self.brackets.pair.get(opening := text.index("{", at), opening) + 1
         return [f"{one}.{member}" for one in found], at
 
 
