@@ -61,6 +61,8 @@ class Grammar:
 #: and, with long nodes, beyond what is still in memory: under another name they are left to us.
 _CONDITION = re.compile(r"#(eq|not-eq|match|not-match|any-of)\?")
 
+#: The line of a query file that ends its definitions.
+_REFERENCES = "; Mentions\n"
 #: The library's own switch for where it unpacks. Unless somebody has set it, that is below our own folder.
 _PLACE = "SEMBLE_GRAMMARS_CACHE_DIR"
 _fallback: list[Path] = []
@@ -135,19 +137,11 @@ def grammar_of(language_name: str) -> Grammar | None:
     except (semble_grammars.GrammarLoadError, semble_grammars.LanguageNotFoundError, semble_grammars.UnsupportedPlatformError):
         return None
     text = (resources.files("whence.parse") / "queries" / language.query_file).read_text(encoding="utf-8")
-    text = _CONDITION.sub(r"#our-\1?", text)
+    definitions, _, rest = _CONDITION.sub(r"#our-\1?", text).partition(_REFERENCES)
     try:
-        definitions = Query(compiled, text)
+        return Grammar(Parser(compiled), Query(compiled, definitions), Query(compiled, rest))
     except QueryError:  # not the grammar that the query was written for
         return None
-    source, rest = text.encode(), []
-    for pattern in range(definitions.pattern_count):
-        span = source[definitions.start_byte_for_pattern(pattern) : definitions.end_byte_for_pattern(pattern)]
-        if b"@name" not in span:
-            definitions.disable_pattern(pattern)
-            rest.append(span.decode())
-    mentions = Query(compiled, "\n".join(rest))
-    return Grammar(Parser(compiled), definitions, mentions)
 
 
 _Arguments = list[tuple[str, Literal["capture", "string"]]]

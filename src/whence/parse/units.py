@@ -36,6 +36,7 @@ _HEAD = 4_096
 #: A longer run of lines is cut, so that a result is readable.
 WINDOW_LINES = 40
 _NEWLINE = 10
+_WORD_START = re.compile(r"[^\W\d]")
 _WORD_BYTE = re.compile(rb"\w|[\x80-\xff]")
 SIGNATURE_BYTES = 600
 #: The end of an import may say where it comes from: it is stored whole, unless it is no import at all.
@@ -65,6 +66,12 @@ CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "
 #: Words among the first of a signature that make a definition private.
 _PRIVATE = frozenset({"private", "fileprivate"})
 _FIRST_WORDS = 5
+
+#: What a declarator of C comes down to, and what wraps it without saying so in a field.
+_VARIABLE_NAMES = frozenset({"identifier", "field_identifier", "qualified_identifier"})
+_FUNCTION_NAMES = _VARIABLE_NAMES | {"destructor_name", "operator_name"}
+_RESULTS = frozenset({"pointer_declarator", "reference_declarator"})
+_WRAPPING = frozenset({"parenthesized_declarator", "reference_declarator"})
 
 Span = tuple[int, int, int]  # (start, end, row of a unit)
 
@@ -96,6 +103,32 @@ def parse(source: bytes, language: str) -> ParsedFile:
         if was_interrupted(error):
             raise KeyboardInterrupt from None
         raise
+
+
+def _declared(node: Node | None) -> Node | None:
+    """The name of the variable that a declarator of C declares; None for a function, and for a macro that looks like either."""
+    while node is not None and node.type not in _VARIABLE_NAMES:
+        inner = node.child_by_field_name("declarator")
+        if node.type == "function_declarator" and (inner is None or inner.type != "parenthesized_declarator"):
+            return None
+        if inner is None and node.type in _WRAPPING:
+            inner = node.named_children[0]
+            if node.type == "parenthesized_declarator" and inner.type != "pointer_declarator":
+                return None
+        node = inner
+    return node
+
+
+def _callable(node: Node | None) -> tuple[Node | None, Node | None]:
+    """The name and the parameters of the function that a declarator of C declares; no name for a variable."""
+    while node is not None and node.type in _RESULTS:
+        node = node.child_by_field_name("declarator") or (node.named_children[0] if node.type in _WRAPPING else None)
+    if node is None or node.type != "function_declarator":
+        return None, None
+    name = node.child_by_field_name("declarator")
+    if name is not None and name.type == "template_function":
+        name = name.child_by_field_name("name")
+    return (name if name is not None and name.type in _FUNCTION_NAMES else None), node.child_by_field_name("parameters")
 
 
 def parse_named(path: str, source: bytes) -> ParsedFile | None:
@@ -189,23 +222,32 @@ class _Reader:
 
     def _define(self, captures: dict[str, list[Node]]) -> None:
         kind = next((name for name in captures if name in _DEFINING), None)
-        names = captures.get("name")
-        if kind is None or not names:
+        names = captures.get("name", ())
+        declared, parameters = None, captures["parameters"][0] if "parameters" in captures else None
+        if "declarator" in captures:
+            declared = _declared(captures["declarator"][0])
+        elif "callable" in captures:
+            declared, parameters = _callable(captures["callable"][0])
+        name_node = names[0] if names else declared
+        if kind is None or name_node is None:
             return
         if kind == SCOPE:
-            whose = _last_name(self._text(names[0]))  # defined elsewhere: `impl Trait for Type`
+            whose = _last_name(self._text(name_node))  # defined elsewhere: `impl Trait for Type`
             for role in EDGE_WEIGHTS.keys() & captures.keys():
                 self.kin += [self._spot(role, node.start_byte, node.end_byte, whose) for node in captures[role]]
-        nodes, name_node = captures[kind], names[0]
+        nodes = captures[kind]
         node = nodes[0]
         plain = kind == "section" or self.plain_names or "string" in name_node.type
-        owner, name = ("", _one_line(self._text(name_node)).strip("\"'`")) if plain else _split_name(self._text(name_node), kind)
+        written = self._text(name_node)
+        if "declarator" in captures:  # with a macro before it, its type seems to belong to its name
+            written = written.rpartition(" ")[2]
+        owner, name = ("", _one_line(written).strip("\"'`")) if plain else _split_name(written, kind)
         if "parent" in captures:
             owner = _last_name(self._text(captures["parent"][0]))
-        if not name:
+        if not name or ("declarator" in captures and not _WORD_START.match(name)):
             return
         body = captures["body"][0] if "body" in captures else node.child_by_field_name("body")
-        parameters = captures["parameters"][0] if "parameters" in captures else node.child_by_field_name("parameters")
+        parameters = parameters or node.child_by_field_name("parameters")
         found = _Definition(
             kind,
             name[:NAME_CHARACTERS],

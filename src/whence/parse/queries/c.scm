@@ -1,7 +1,5 @@
 ; Definitions: the node, its @name; the kind is the capture on the node.
-(function_definition declarator: (function_declarator declarator: (identifier) @name parameters: (_) @parameters)) @function
-(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name parameters: (_) @parameters))) @function
-(function_definition declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name parameters: (_) @parameters)))) @function
+(function_definition declarator: (_) @callable) @function
 ; Prototypes, for headers; one that is `static` only announces what follows in the same file.
 ((declaration declarator: (function_declarator declarator: (identifier) @name parameters: (_) @parameters)) @function (#not-match? @function "^static"))
 ((declaration declarator: (pointer_declarator declarator: (function_declarator declarator: (identifier) @name parameters: (_) @parameters))) @function (#not-match? @function "^static"))
@@ -41,95 +39,11 @@
 (declaration type: (enum_specifier name: (type_identifier) @name body: (_)) @enum)
 (field_declaration type: (enum_specifier name: (type_identifier) @name body: (_)) @enum)
 
-; Variables of the file, by the first name of each declaration.
-(translation_unit
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-          (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-      (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant
-  (#not-match? @name "^(enum|struct|union)$"))
-(preproc_if
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-          (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-      (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant
-  (#not-match? @name "^(enum|struct|union)$"))
-(preproc_ifdef
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-          (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-      (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant
-  (#not-match? @name "^(enum|struct|union)$"))
-(preproc_else
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-          (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (pointer_declarator declarator: (pointer_declarator declarator: (identifier) @name))
-      (array_declarator declarator: (array_declarator declarator: (identifier) @name))
-      (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (identifier) @name)))
-    ]) @constant
-  (#not-match? @name "^(enum|struct|union)$"))
+; Variables of the file, by the first name of each declaration: what the @declarator comes down to, unless that is a function.
+((translation_unit (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(enum|struct|union)$"))
+((preproc_if (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(enum|struct|union)$"))
+((preproc_ifdef (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(enum|struct|union)$"))
+((preproc_else (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(enum|struct|union)$"))
 
 ; Mentions
 (call_expression function: (identifier) @call)

@@ -19,13 +19,8 @@
 (type_definition type: [(enum_specifier !body) (primitive_type) (qualified_identifier) (sized_type_specifier) (struct_specifier !body) (template_type) (type_identifier) (union_specifier !body)] . declarator: [(function_declarator declarator: [(type_identifier) @name (parenthesized_declarator (type_identifier) @name)] parameters: (_) @parameters) (pointer_declarator declarator: (function_declarator declarator: [(type_identifier) @name (parenthesized_declarator [(type_identifier) @name (pointer_declarator declarator: (type_identifier) @name)])] parameters: (_) @parameters))]) @type
 
 ; Functions and methods: with a body, or only declared.
-(function_definition type: (_) declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters)) @function
-((function_definition !type declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters)) @function (#not-match? @name "^[A-Z_]*TEST(_[A-Z]+)*$"))
+((function_definition declarator: (_) @callable) @function (#not-match? @callable "^[A-Z_]*TEST(_[A-Z]+)*[(]"))
 ((function_definition !type declarator: (function_declarator declarator: (identifier) @_test parameters: (parameter_list . (parameter_declaration type: (type_identifier) @parent) . (parameter_declaration type: (type_identifier) @name) .))) @function (#match? @_test "^[A-Z_]*TEST(_[A-Z]+)*$"))
-(function_definition declarator: (pointer_declarator declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters))) @function
-(function_definition declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters)))) @function
-(function_definition declarator: (reference_declarator (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters))) @function
-(function_definition declarator: (function_declarator declarator: (template_function name: (identifier) @name) parameters: (_) @parameters)) @function
 ; A class with a macro before its name, which the grammar takes for a function.
 (function_definition type: (class_specifier !body) . declarator: (identifier) @name) @class
 (function_definition type: (class_specifier !body) (ERROR . (identifier) @name) declarator: [(identifier) (qualified_identifier) (template_function)]) @class
@@ -47,122 +42,15 @@
 ; `template <...>` widens what it heads; the kind is that of the narrower node.
 (template_declaration [(class_specifier name: [(type_identifier) @name (template_type name: (type_identifier) @name) (qualified_identifier) @name] body: (_)) (struct_specifier name: [(type_identifier) @name (template_type name: (type_identifier) @name) (qualified_identifier) @name] body: (_)) (union_specifier name: [(type_identifier) @name (template_type name: (type_identifier) @name) (qualified_identifier) @name] body: (_))]) @class
 (template_declaration [(alias_declaration name: (type_identifier) @name) (concept_definition name: (identifier) @name)]) @type
-(template_declaration (_ declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters))) @function
-(template_declaration (_ declarator: (pointer_declarator declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters)))) @function
-(template_declaration (_ declarator: (pointer_declarator declarator: (pointer_declarator declarator: (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters))))) @function
-(template_declaration (_ declarator: (reference_declarator (function_declarator declarator: [(destructor_name) (field_identifier) (identifier) (operator_name) (qualified_identifier)] @name parameters: (_) @parameters)))) @function
-(template_declaration (_ declarator: (function_declarator declarator: (template_function name: (identifier) @name) parameters: (_) @parameters))) @function
+(template_declaration (_ declarator: (_) @callable)) @function
 
-; Fields and variables, by the first name of each declaration.
-(field_declaration
-  type: (_) .
-  declarator: [
-    (field_identifier) @name
-    (pointer_declarator declarator: (field_identifier) @name)
-    (reference_declarator (field_identifier) @name)
-    (array_declarator declarator: (field_identifier) @name)
-    (function_declarator declarator: (parenthesized_declarator (pointer_declarator declarator: (field_identifier) @name)))
-  ]) @field
-(translation_unit
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator
-        declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (reference_declarator (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (qualified_identifier) @name
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (reference_declarator (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant
-  (#not-match? @name "^(class|enum|struct|union)$"))
-(declaration_list
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator
-        declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (reference_declarator (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (qualified_identifier) @name
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (reference_declarator (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant
-  (#not-match? @name "^(class|enum|struct|union)$"))
-(preproc_if
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator
-        declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (reference_declarator (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (qualified_identifier) @name
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (reference_declarator (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant
-  (#not-match? @name "^(class|enum|struct|union)$"))
-(preproc_ifdef
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator
-        declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (reference_declarator (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (qualified_identifier) @name
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (reference_declarator (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant
-  (#not-match? @name "^(class|enum|struct|union)$"))
-(preproc_else
-  (declaration
-    type: (_) .
-    declarator: [
-      (init_declarator
-        declarator: [
-          (identifier) @name
-          (pointer_declarator declarator: (identifier) @name)
-          (reference_declarator (identifier) @name)
-          (array_declarator declarator: (identifier) @name)
-          (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-          (qualified_identifier) @name
-        ])
-      (identifier) @name
-      (pointer_declarator declarator: (identifier) @name)
-      (reference_declarator (identifier) @name)
-      (array_declarator declarator: (identifier) @name)
-      (pointer_declarator declarator: (array_declarator declarator: (identifier) @name))
-    ]) @constant
-  (#not-match? @name "^(class|enum|struct|union)$"))
+; Fields and variables, by the first name of each declaration: what the @declarator comes down to, unless that is a function.
+(field_declaration type: (_) . declarator: (_) @declarator) @field
+((translation_unit (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(class|enum|struct|union)$"))
+((declaration_list (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(class|enum|struct|union)$"))
+((preproc_if (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(class|enum|struct|union)$"))
+((preproc_ifdef (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(class|enum|struct|union)$"))
+((preproc_else (declaration type: (_) . declarator: (_) @declarator) @constant) (#not-match? @declarator "^(class|enum|struct|union)$"))
 
 ; Mentions
 (call_expression function: (identifier) @call)
