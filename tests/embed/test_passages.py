@@ -14,6 +14,7 @@ from whence.core.types import CONFIG, ParsedFile
 from whence.embed.passages import MAX_BYTES, MAX_CONFIG_PASSAGES, TARGET_BYTES, Passage, cut_passages
 from whence.parse.languages import BY_NAME, UNKNOWN, language_of
 from whence.parse.units import own_spans, parse
+from whence.parse.values import functions_around
 
 SAMPLES = sorted(Path(__file__).parents[1].glob("parse/fixtures/*/sample.*"))
 SOURCES = sorted((Path(__file__).parents[2] / "src/whence/index").glob("*.py"))
@@ -28,10 +29,13 @@ def cut(path: str, source: bytes) -> list[Passage]:
 
 
 def own_texts(source: bytes, found: ParsedFile) -> list[bytes]:
-    """What each unit holds that is not nested in it."""
-    texts = [b""] * len(found.units)
+    """What each unit holds that is not nested in it; what a function defines for itself is of the function."""
+    texts, around = [b""] * len(found.units), functions_around(found.units)
     for start, end, row in own_spans(found.units):
-        texts[row] += source[start:end]
+        outer = row
+        while around[outer] >= 0:
+            outer = around[outer]
+        texts[outer] += source[start:end]
     return texts
 
 
@@ -50,15 +54,17 @@ def check(path: str, source: bytes) -> list[Passage]:
     assert cuts[0].first == 0
     assert all(one.text.path == path and one.first <= one.last and len(one.text.body) <= MAX_BYTES for one in cuts)
     for before, after in pairwise(cuts):
-        assert after.first in (before.last, before.last + 1)
+        assert before.first <= after.first <= before.last + 1
         if after.first > before.last:  # neighbours that were not joined would have been too large together
             assert len(before.text.body) + len(texts[after.first]) > TARGET_BYTES
     if found.units:
         assert len(cuts) <= MAX_CONFIG_PASSAGES if values else cuts[-1].last == len(found.units) - 1
+        around = functions_around(found.units)
         joined, every = said(b"".join(one.text.body for one in cuts)), said(b"".join(texts))
         assert every.startswith(joined) if values else every == joined
         for one in cuts:
-            held = {name for unit in found.units[one.first : one.last + 1] for name in (*unit.parents, unit.name) if name}
+            rows = [row for row in range(one.first, one.last + 1) if around[row] < 0]
+            held = {name for row in rows for name in (*found.units[row].parents, found.units[row].name) if name}
             assert held <= set(one.text.names.split()) | {name for name in held if " " in name and name in one.text.names}
     return cuts
 
@@ -124,6 +130,20 @@ def test_a_long_unit_is_cut_at_line_ends_and_each_piece_has_its_name():
     assert {(one.first, one.last, one.text.names) for one in found} == {(0, 0, "endless")}
     assert all(one.text.body.startswith(b"\n") for one in found)
     assert all(line in (b"", b"def endless():", b"    total = add(total, 1)") for one in found for line in one.text.body.split(b"\n"))
+
+
+def test_what_a_long_function_defines_for_itself_is_in_the_passages_that_hold_its_text():
+    step = b"    total = add(total, 1)\n" * 60
+    inner = b"    def %s():\n" + b"        return total\n" * 60
+    source = b"def outer():\n" + step + inner % b"early" + step + inner % b"late"
+    units = parsed("a.py", source).units
+    assert [unit.name for unit in units] == ["outer", "early", "late"]
+    cuts = cut("a.py", source)
+    for row, name in enumerate((b"def early", b"def late"), 1):
+        held = [one for one in cuts if one.first <= row <= one.last]
+        assert any(name in one.text.body for one in held)
+        assert any(name not in one.text.body for one in cuts if one not in held)
+    assert {one.text.names for one in cuts} == {"outer"}
 
 
 def test_a_line_without_end_is_cut_all_the_same():

@@ -623,3 +623,87 @@ def test_a_path_never_climbs_through_a_container(own):
     assert questions.path([symbol("Cart.one")], [symbol("three")]) is None
     assert [step.source for step in questions.path([symbol("Cart")], [symbol("three")]) or ()] == ["Cart.two"]
     assert questions.path([symbol("Cart")], [symbol("Cart.one")]) == []
+
+
+LOCAL = {
+    "lib.py": """from mail import send
+
+
+def audited(action):
+    def wrapper(*args):
+        send("x")
+        return action(*args)
+    def again():
+        wrapper()
+    return wrapper
+
+
+@audited
+def pay(): pass
+
+
+class Cart:
+    def total(self):
+        def one(item):
+            one(item)
+            return self.cost(item)
+        register(one)
+        return Local().run()
+
+    def cost(self, item): pass
+
+
+def register(callback):
+    callback()
+
+
+def other(handler):
+    handler()
+    register(handler)
+
+
+def apart():
+    def handler(): pass
+""",
+    "mail.py": "def send(text): pass\n\n\ndef one(): pass\n\n\ndef action(): pass\n",
+    "tests/test_lib.py": "from lib import pay\n\n\ndef test_pay():\n    pay()\n",
+    "ui.ts": "export function outer() {\n  const inner = () => helper();\n  return inner() + inner();\n}\nfunction helper() { return 1 }\n",
+}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Questions]:
+    root = tmp_path_factory.mktemp("local")
+    write(root / "tree", LOCAL)
+    with Index.open(root / "tree", data_dir=root / "data") as index:
+        yield index.questions()
+
+
+def test_what_a_function_defines_for_itself_is_called_by_name_inside_it_only(local: Questions) -> None:
+    def callers(name: str) -> list[str]:
+        return [one.qualified_name for one in local.callers(local.resolve_one(name)).neighbours()]
+
+    assert callers("audited.wrapper") == ["audited.again"]
+    assert callers("mail.py#send") == ["audited.wrapper"]
+    assert callers("Cart.total.one") == []  # only handed on: a reference, and a call of its own
+    assert callers("Cart.cost") == ["Cart.total.one"]
+    assert callers("mail.py#one") == callers("mail.py#action") == []
+    assert callers("apart.handler") == []
+    assert callers("helper") == ["outer.inner"]
+    assert callers("outer.inner") == ["outer"]
+
+
+def test_what_is_called_inside_a_function_in_a_function_is_reached_through_both(local: Questions) -> None:
+    tests = local.tests(local.resolve_one("mail.py#send")).neighbours()
+    assert [(one.qualified_name, one.through) for one in tests] == [("test_pay", "pay")]
+    affected = {one.qualified_name for one in local.impact(local.resolve_one("mail.py#send")).neighbours()}
+    assert affected >= {"audited.wrapper", "audited", "pay"}
+    assert "send" in {one.qualified_name for one in local.callees(local.resolve_one("audited")).neighbours()}
+    steps = local.path([local.resolve_one("pay")], [local.resolve_one("mail.py#send")])
+    assert steps is not None
+    assert [one.target for one in steps] == ["audited", "audited.wrapper", "send"]
+
+
+def test_a_name_means_what_can_be_called_by_it_before_what_is_local(local: Questions) -> None:
+    assert [one.key for one in local.resolve("one")] == ["mail.py#one"]
+    assert [one.key for one in local.resolve("handler")] == ["lib.py#apart.handler"]

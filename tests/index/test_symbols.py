@@ -46,6 +46,42 @@ def test_a_method_whose_type_could_be_several_elsewhere_belongs_to_none(tmp_path
         assert "src/price.cpp#Price.minus" not in owners(index.snapshot.symbols)
 
 
+def test_what_a_function_defines_for_itself_is_local_to_it_and_has_the_self_of_its_method(tmp_path: Path) -> None:
+    code = """
+class Cart:
+    def total(self):
+        def one(item):
+            def deep(): pass
+            return self.cost(item)
+        class Box:
+            def open(self): pass
+
+
+def total():
+    def one(): pass
+"""
+    with opened(tmp_path / "tree", {"a.py": code, "b.py": "class total:\n    def two(self): pass\n"}) as index:
+        symbols = index.snapshot.symbols
+        name = {unit: symbols.qualified_name(unit) for unit in np.flatnonzero(symbols.defines).tolist()}
+        functions = {name[unit]: name[int(symbols.function[unit])] for unit in name if symbols.function[unit] >= 0}
+        assert functions == {
+            "Cart.total.one": "Cart.total",
+            "Cart.total.one.deep": "Cart.total.one",
+            "Cart.total.Box": "Cart.total",
+            "Cart.total.Box.open": "Cart.total",
+            "total.one": "total",
+        }
+        assert {name[unit] for unit in name if symbols.is_local[unit]} == functions.keys() - {"Cart.total.Box.open"}
+        own = {name[unit]: name.get(int(symbols.own_type[unit])) for unit in name if name[unit] in functions}
+        assert own == {
+            "Cart.total.one": "Cart",
+            "Cart.total.one.deep": "Cart",
+            "Cart.total.Box": "Cart.total.Box",
+            "Cart.total.Box.open": "Cart.total.Box",
+            "total.one": None,
+        }
+
+
 def test_names_are_written_as_their_language_writes_them(tmp_path: Path) -> None:
     files = {
         "a.rb": "module Shop\n  class Cart\n    def add(x)\n      x\n    end\n  end\nend\n",

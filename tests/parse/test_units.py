@@ -54,9 +54,51 @@ def test_units_nest_and_carry_the_names_around_them() -> None:
     ]
 
 
-def test_a_function_in_a_function_is_no_unit_of_its_own() -> None:
-    source = b"def outer():\n    def inner():\n        pass\n    return inner\n"
-    assert shape(parse(source, "python")) == [("function", "outer", 1, 4)]
+@each(
+    ("language", "source", "inner"),
+    [
+        ("python", "def outer():\n    def inner():\n        pass\n    count = 1\n    return inner\n", [("function", "outer.inner")]),
+        (
+            "python",
+            "def outer():\n    class Inner:\n        size = 1\n        def run(self): pass\n",
+            [("class", "outer.Inner"), ("field", "outer.Inner.size"), ("method", "outer.Inner.run")],
+        ),
+        ("javascript", "function outer() {\n  function inner() {}\n  const count = 1;\n}\n", [("function", "outer.inner")]),
+        (
+            "typescript",
+            "const outer = () => {\n  const inner = async (n: number) => n;\n  type Count = number;\n};\n",
+            [("function", "outer.inner")],
+        ),
+        ("go", "func outer() {\n\tinner := func() {}\n\tcount := 1\n}\n", [("function", "outer.inner")]),
+        (
+            "rust",
+            "fn outer() {\n    struct Inner;\n    impl Inner { fn run(&self) {} }\n}\n",
+            [("struct", "outer.Inner"), ("method", "outer.Inner.run")],
+        ),
+        (
+            "java",
+            "class A {\n  Runnable outer() {\n    return new Runnable() { public void run() {} };\n  }\n}\n",
+            [("method", "A.outer"), ("method", "A.outer.run")],
+        ),
+        ("kotlin", "fun outer() {\n    fun inner() {}\n    val count = 1\n}\n", [("function", "outer.inner")]),
+        (
+            "csharp",
+            "class A {\n  void Outer() {\n    int Inner(int n) { return n; }\n  }\n}\n",
+            [("method", "A.Outer"), ("function", "A.Outer.Inner")],
+        ),
+        ("php", "<?php\nfunction outer() {\n  function inner() {}\n}\n", [("function", "outer"), ("function", "outer.inner")]),
+        (
+            "cpp",
+            "int outer() {\n  struct Inner { int run() { return 1; } };\n  Basket basket(1);\n  return 1;\n}\n",
+            [("struct", "outer.Inner"), ("method", "outer.Inner.run")],
+        ),
+    ],
+)
+def test_what_a_function_defines_for_itself_is_a_unit_and_its_variables_are_not(
+    language: str, source: str, inner: list[tuple[str, str]]
+) -> None:
+    found = [(unit.kind, unit.qualified_name) for unit in parse(source.encode(), language).units]
+    assert found[1:] == inner
 
 
 def test_what_stands_between_units_is_left_over_without_blank_edges() -> None:

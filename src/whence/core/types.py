@@ -12,7 +12,7 @@ CODE, DOCS, CONFIG = "code", "docs", "config"
 
 #: Kinds of unit that hold other units; their names qualify what is inside.
 CONTAINERS = frozenset({"class", "struct", "enum", "interface", "trait", "module", "namespace", "type", "union"})
-#: Kinds of unit whose insides are theirs alone: a function in a function is not a unit.
+#: Kinds of unit that are called. What a function defines for itself, functions and types, are units, too; its variables are not.
 CALLABLES = frozenset({"function", "method", "macro"})
 #: Kinds of unit that hold a value.
 VALUES = frozenset({"constant", "field"})

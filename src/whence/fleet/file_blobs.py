@@ -32,7 +32,7 @@ _LAYOUT = """
     <f4 files.recency
     |b1 files.outdated
     |u1 files.path files.language
-    <u4 units.first units.last units.name_hash units.scope_hash units.sound_hash units.full_hash
+    <u4 units.first units.last units.inside units.name_hash units.scope_hash units.sound_hash units.full_hash
     |u1 units.kind units.flags units.name.blob
     <u4 units.name.ends words.term
     <u2 words.unit words.code
@@ -51,7 +51,7 @@ _LAYOUT = """
     |i1 passages.rows
 """
 LAYOUT: Mapping[str, str] = {name: kind for kind, *names in map(str.split, _LAYOUT.strip().splitlines()) for name in names}
-FORMAT = 2
+FORMAT = 3
 #: Units and windows are numbered with 16 bits; those beyond have no words.
 MAX_ROWS = (1 << 16) - 1
 _HEAD = struct.Struct(f"<2sB{len(LAYOUT)}I")

@@ -121,8 +121,8 @@ class SymbolNames:
         parts = name.split(".")
         ends = [end for at in range(len(parts)) if (end := ".".join(parts[at:]))]
         exact = [unit for end in ends for unit in self._snapshot.definitions(end).tolist() if self._matches(unit, name)]
-        if exact:
-            return self._grouped(exact)
+        if exact:  # what is local to a function does not make the name of anything else ambiguous
+            return self._grouped([unit for unit in exact if self._symbols.function[unit] < 0] or exact)
         folded = {end.casefold() for end in ends}
         spellings = sorted(known for known in self._all_names if known.casefold() in folded)
         units = [unit for spelling in spellings for unit in self._snapshot.definitions(spelling).tolist()]

@@ -163,6 +163,7 @@ def by_name_note(graph: Graph, edge: int) -> str:
     return f"by name, one of {count}" if count > 1 else "by name"
 
 
+_CALLS, _OVERRIDES, _CONTAINS, _HANDLES = (KIND_ROWS[kind] for kind in ("calls", "overrides", "contains", "handles_route"))
 #: A longer path says nothing.
 MAX_HOPS = 12
 #: Kinds of edge that a path may take; never out of or into what only contains. A call of a method also leads to its overrides.
@@ -209,7 +210,9 @@ class PathFinder:
     def _steps(self) -> tuple[Array, Array]:
         """The edges a path may take, sorted by where a step along them starts, and whether it goes against the edge."""
         graph = self._graph
-        forward, overrides = np.flatnonzero(_IS_STEP[graph.kind]), np.flatnonzero(graph.kind == KIND_ROWS["overrides"])
+        inside, symbols = np.minimum(graph.target, graph.symbols.units - 1), graph.symbols
+        around = (graph.kind == _CONTAINS) & symbols.is_local[inside] if symbols.units else np.zeros(len(graph.kind), bool)
+        forward, overrides = np.flatnonzero(_IS_STEP[graph.kind] | around), np.flatnonzero(graph.kind == KIND_ROWS["overrides"])
         edges, is_reversed = np.concatenate([forward, overrides]), np.repeat([False, True], [len(forward), len(overrides)])
         order = np.argsort(np.where(is_reversed, graph.target[edges], graph.source[edges]), kind="stable")
         return edges[order], is_reversed[order]
@@ -298,7 +301,6 @@ CALLERS_DEPTH, IMPACT_DEPTH, TESTS_DEPTH = 1, 3, 4
 #: Files that did not parse, and ranges of their lines, that an answer names.
 MAX_MISREAD = 3
 _CONSTRUCTORS = np.array([name_hash(name) for name in "__init__ __new__ constructor __construct initialize init".split()])
-_CALLS, _OVERRIDES, _CONTAINS, _HANDLES = (KIND_ROWS[kind] for kind in ("calls", "overrides", "contains", "handles_route"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,7 +391,7 @@ class Questions:
         nodes = np.array(symbol.nodes, np.int64)
         if not symbol.path and kinds == CALLERS:  # nothing calls an endpoint
             kinds = DEPENDENCIES
-        rows = self._expand(nodes, kinds, depth, self._incoming)
+        rows = self._expand(nodes, kinds, depth, self._incoming if depth == 1 else self._incoming_or_around)
         return NeighbourAnswer(symbol, rows, self._unresolved_calls(symbol), self._other_uses(nodes, kinds))
 
     def callees(self, symbol: NamedSymbol, *, kinds: Collection[str] = CALLS, depth: int = CALLERS_DEPTH) -> NeighbourAnswer:
@@ -400,15 +402,15 @@ class Questions:
 
     def impact(self, symbol: NamedSymbol, *, depth: int = IMPACT_DEPTH) -> NeighbourAnswer:
         """Everything that depends on a symbol or its members, directly or through others."""
-        rows = self._expand(self._with_members(symbol), DEPENDENCIES, depth, self._incoming)
+        rows = self._expand(self._with_members(symbol), DEPENDENCIES, depth, self._incoming_or_around)
         return NeighbourAnswer(symbol, _distinct_nodes(rows), self._unresolved_calls(symbol))
 
     def tests(self, symbol: NamedSymbol, *, depth: int = TESTS_DEPTH) -> NeighbourAnswer:
         """The tests that call a symbol, directly or through others, or ask for its route; if none do, those that use it in other ways."""
         nodes = self._with_members(symbol)
-        rows = self._expand(nodes, _REACHES, depth, self._incoming)
+        rows = self._expand(nodes, _REACHES, depth, self._incoming_or_around)
         if not rows.in_tests.any():
-            rows = self._expand(nodes, DEPENDENCIES, depth, self._incoming)
+            rows = self._expand(nodes, DEPENDENCIES, depth, self._incoming_or_around)
         tests, unresolved = rows.take(np.flatnonzero(rows.in_tests)), self._unresolved_calls(symbol)
         reason = "" if len(tests.node) else self._why_untested(rows, unresolved, depth)
         return NeighbourAnswer(symbol, tests, unresolved, reason=reason)
@@ -509,6 +511,22 @@ class Questions:
         keep &= ~via_route[at] | (graph.kind[edge] != _HANDLES)
         edge, at = edge[keep], at[keep]
         return _Hop(edge, graph.source[edge].astype(np.int64), previous[at], graph.confidence[edge] * share[at], via_override[at])
+
+    def _incoming_or_around(self, level: Array, allowed: Array) -> _Hop:
+        """The same, and the function around what is local to one: it may hand that to others, which call it."""
+        hop = self._incoming(level, allowed)
+        local = level[level < self.symbols.units]
+        rows, _ = edges_of(self.graph.in_starts, local[self.symbols.is_local[local]])
+        edge = self.graph.in_edges[rows].astype(np.int64)
+        edge = edge[self.graph.kind[edge] == _CONTAINS]
+        source, target, confidence = self.graph.source[edge], self.graph.target[edge], self.graph.confidence[edge]
+        around = (edge, source.astype(np.int64), target.astype(np.int64), confidence * PARSED_CONFIDENCE, np.zeros(len(edge), bool))
+        return _Hop(
+            *(
+                np.concatenate(pair)
+                for pair in zip((hop.edge, hop.node, hop.previous, hop.confidence, hop.via_override), around, strict=True)
+            )
+        )
 
     def _outgoing(self, level: Array, allowed: Array) -> _Hop:
         """Edges out of some nodes and of the constructors of types; a call also leads to the overrides of its target."""

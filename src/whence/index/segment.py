@@ -70,7 +70,9 @@ def lead_hash(term: str) -> int:
 FILE_COLUMNS = tuple(f"files.{name}" for name in ("content", "bytes", "roles", "depth", "version", "name", "stem", "singular_stem"))
 #: How many lines of each file its grammar could not read.
 ERROR_LINES, MAX_ERROR_LINES = "files.error_lines", (1 << 16) - 1
-UNIT_COLUMNS = tuple(f"units.{name}" for name in ("first", "last", "kind", "flags", "name_hash", "scope_hash", "sound_hash", "full_hash"))
+UNIT_COLUMNS = tuple(
+    f"units.{name}" for name in ("first", "last", "inside", "kind", "flags", "name_hash", "scope_hash", "sound_hash", "full_hash")
+)
 #: More than the parsed form of the largest file that is ever indexed.
 MAX_PARSED_BYTES = 1 << 28
 

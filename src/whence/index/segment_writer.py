@@ -49,6 +49,7 @@ from whence.parse import paths
 from whence.parse.languages import BY_NAME, UNKNOWN
 from whence.parse.references import CALLS_APART
 from whence.parse.units import is_constructor, is_hidden, line_starts, own_spans
+from whence.parse.values import functions_around
 from whence.storage.arrayfile import Array, narrow, pack_strings
 from whence.storage.postings import (
     COUNT_TOP,
@@ -133,6 +134,7 @@ class SegmentWriter:
         self._sizes: list[int] = []
         self._error_lines: list[int] = []
         self._units: list[Unit] = []
+        self._inside: list[int] = []
         self._flags: list[int] = []
         self._unit_ends: list[int] = []
         self._window_ends: list[int] = []
@@ -148,8 +150,9 @@ class SegmentWriter:
         """Add one file."""
         source = source.replace(MARK, b" ")
         units = parsed.units or (Unit("raw", "", "", 1, 1, 0, len(source)),)
+        around = functions_around(units)
         cuts = _window_cuts(source)
-        self._file_words.append(self._add_words(source, units, parsed.comments, cuts))
+        self._file_words.append(self._add_words(source, units, around, parsed.comments, cuts))
         self._relations.add(source, units, parsed)
         self._parsed.append(pack_parsed(parsed))
         self._paths.append(path)
@@ -157,19 +160,30 @@ class SegmentWriter:
         self._sizes.append(len(source))
         self._error_lines.append(min(sum(last - first + 1 for first, last in parsed.errors), MAX_ERROR_LINES))
         self._units += units
-        self._flags += [_flags(unit, parsed.language) for unit in units]
+        self._inside += _counts_inside(around)
+        holders = (units[row] if row >= 0 else None for row in around)
+        self._flags += [_flags(unit, parsed.language, holder) for unit, holder in zip(units, holders, strict=True)]
         self._unit_ends.append(len(self._units))
         self._window_ends.append(len(cuts) + (self._window_ends[-1] if self._window_ends else 0))
 
-    def _add_words(self, source: bytes, units: tuple[Unit, ...], comments: tuple[tuple[int, int], ...], cuts: Array) -> Array:
+    def _add_words(
+        self, source: bytes, units: tuple[Unit, ...], around: Sequence[int], comments: tuple[tuple[int, int], ...], cuts: Array
+    ) -> Array:
         """Look up every word of a file in one pass, with its unit and field; returns the distinct words of its text as a whole.
 
         The text is cut wherever the unit, the window, or code and comment change, and joined again with a mark at each cut:
         one split then finds all words, and the marks tell the pieces apart. Names, enclosing names and signatures follow as
-        pieces of their own.
+        pieces of their own, and once more, for a function around it, the text of what that defines for itself.
         """
         pieces, unit, where, window = _text_pieces(source, units, comments, cuts)
         texts = [*pieces]
+        for piece, row, field_ in [*zip(pieces, unit, where, strict=True)] if max(around) >= 0 else ():
+            holder = around[row]
+            while holder >= 0:
+                texts.append(piece)
+                unit.append(holder)
+                where.append(field_)
+                holder = around[holder]
         for row, one in enumerate(units):
             if one.name:
                 texts += [one.name.encode(), " ".join(one.parents).encode(), one.signature.encode()]
@@ -242,6 +256,7 @@ class SegmentWriter:
             **pack_strings("units.name", [unit.name for unit in self._units]),
             "units.first": narrow(np.array([unit.first_line for unit in self._units], np.uint32)),
             "units.last": narrow(np.array([unit.last_line for unit in self._units], np.uint32)),
+            "units.inside": narrow(np.array(self._inside, np.uint32)),
             "units.kind": np.array([_KIND_ROWS[unit.kind] for unit in self._units], np.uint8),
             "units.flags": np.array(self._flags, np.uint8),
             "units.name_hash": np.array([name_hash(unit.name) if unit.name else 0 for unit in self._units], np.uint32),
@@ -288,11 +303,21 @@ class SegmentWriter:
         return word_columns(distinct((joined[0] << np.uint64(32) | joined[1])[joined[0] > 0]), written)
 
 
-def _flags(unit: Unit, language: str) -> int:
+def _flags(unit: Unit, language: str, holder: Unit | None) -> int:
     if unit.kind not in DEFINITIONS:
         return 0 if unit.parents else TOP_LEVEL
-    found = DEFINES | (HIDDEN if is_hidden(unit, language) else 0)
-    return found | (CONSTRUCTS if is_constructor(unit) else 0) if unit.parents else found | TOP_LEVEL
+    found = DEFINES | (HIDDEN if holder is not None or is_hidden(unit, language) else 0)
+    in_type = holder is None or holder.qualified_name != ".".join(unit.parents)
+    return found | (CONSTRUCTS if in_type and is_constructor(unit) else 0) if unit.parents else found | TOP_LEVEL
+
+
+def _counts_inside(around: Sequence[int]) -> list[int]:
+    """How many of the units after each function are inside it."""
+    counts = [0] * len(around)
+    for row in reversed(range(len(around))):  # what is inside comes after
+        if around[row] >= 0:
+            counts[around[row]] += 1 + counts[row]
+    return counts
 
 
 def unit_posting_columns(lists: Lists) -> dict[str, Array]:
@@ -490,21 +515,24 @@ class RelationRows:
 
 
 class _Parameters:
-    """Names that are parameters of the unit around them, and so refer to nothing outside."""
+    """Names that are parameters of the functions around them, and so refer to nothing outside."""
 
     def __init__(self, units: Sequence[Unit], language: str) -> None:
-        self._units, self._type_first, self._apart = units, language in TYPE_FIRST, language in CALLS_APART
+        self._units, self._around = units, functions_around(units)
+        self._type_first, self._apart = language in TYPE_FIRST, language in CALLS_APART
         self._known: dict[int, frozenset[str]] = {}
 
     def shadow(self, one: Reference) -> bool:
-        """Whether a name without a receiver is a parameter of its unit."""
-        if self._apart and one.kind == "calls":
-            return False
-        found = self._known.get(one.unit)
+        """Whether a name without a receiver is a parameter of its unit or of a function around it."""
+        return not (self._apart and one.kind == "calls") and one.name in self._of(one.unit)
+
+    def _of(self, row: int) -> frozenset[str]:
+        found = self._known.get(row)
         if found is None:
-            parameters = self._units[one.unit].parameters if 0 <= one.unit < len(self._units) else ()
-            found = self._known[one.unit] = frozenset(filter(None, map(self._name, parameters)))
-        return one.name in found
+            own = self._units[row].parameters if 0 <= row < len(self._units) else ()
+            outer = self._of(self._around[row]) if 0 <= row < len(self._units) and self._around[row] >= 0 else frozenset()
+            found = self._known[row] = outer.union(filter(None, map(self._name, own)))
+        return found
 
     def _name(self, parameter: str) -> str:
         """The name in `send`, `send: Sender`, `send Sender` or `Sender send`; empty if it is not a plain name."""

@@ -16,7 +16,7 @@ from whence.storage.arrayfile import Stamp
 from whence.storage.sqlite import CHECKSUM, Database, column_names, schema_of
 
 #: Raise it with any change that makes an old index unreadable or its postings different.
-FORMAT = 10
+FORMAT = 11
 #: Facts about files that are computed from all others.
 COLUMNS = ("shared", "history", "graph")
 

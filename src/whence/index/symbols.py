@@ -116,11 +116,35 @@ class SymbolTable:
         return np.array([known.setdefault(pair, len(known)) for pair in pairs], np.int64)
 
     @cached_property
+    def function(self) -> Array:
+        """The innermost function that each unit is defined in, as its row; -1 where it is in none."""
+        function = np.full(self.units, -1, np.int64)
+        inside = self.snapshot.column("units.inside").astype(np.int64)
+        holders = np.flatnonzero(inside)
+        at, unit = spread(holders + 1, holders + 1 + inside[holders])
+        function[unit] = holders[at]  # inner ones come later, and write over outer ones
+        return function
+
+    @cached_property
+    def is_local(self) -> Array:
+        """Whether each unit is defined by a function for itself, and can be named in it alone."""
+        return (self.function >= 0) & (self.owner <= self.function)
+
+    @cached_property
+    def own_type(self) -> Array:
+        """The type that `self` means in each unit: itself, the one it is a member of, or that of the function around it; -1 for none."""
+        found = np.where(self.container, np.arange(self.units), self.owner)
+        for unit in np.flatnonzero((found < 0) & (self.function >= 0)).tolist():
+            found[unit] = found[self.function[unit]]
+        return found
+
+    @cached_property
     def owner(self) -> Array:
         """The type that each unit is a member of, as its row; -1 where it is of none."""
         owner = np.full(self.units, -1, np.int64)
         types = np.flatnonzero(self.container)
         open_ = np.flatnonzero(self.defines & (self.scope > 0))
+        open_ = open_[(self.function[open_] < 0) | (self.scope[open_] != self.full[self.function[open_]])]
         for place in (self.file, self.folder[self.file], self.family[self.file]):
             table = NameTable(scoped_key(place[types], self.full[types]), types)
             low, high = table.find(scoped_key(place[open_], self.scope[open_]))
@@ -161,13 +185,18 @@ class SymbolTable:
 
     @cached_property
     def in_file(self) -> NameTable:
-        """Definitions by (file, name), members of types left out."""
-        return self._table(self.defines & (self.owner < 0), self.file, self.name)
+        """Definitions by (file, name), members of types and what is local to functions left out."""
+        return self._table(self.defines & (self.owner < 0) & ~self.is_local, self.file, self.name)
 
     @cached_property
     def in_folder(self) -> NameTable:
-        """Definitions by (folder, name), members of types left out."""
-        return self._table(self.defines & (self.owner < 0), self.folder[self.file], self.name)
+        """Definitions by (folder, name), members of types and what is local to functions left out."""
+        return self._table(self.defines & (self.owner < 0) & ~self.is_local, self.folder[self.file], self.name)
+
+    @cached_property
+    def in_function(self) -> NameTable:
+        """What functions define for themselves, by (function, name)."""
+        return self._table(self.defines & self.is_local, self.function, self.name)
 
     @cached_property
     def of_type(self) -> NameTable:
@@ -176,18 +205,19 @@ class SymbolTable:
 
     @cached_property
     def anywhere(self) -> NameTable:
-        """Callables and types outside tests by (family, name)."""
-        return self._table(self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file], self.family[self.file], self.name)
+        """Callables and types outside tests by (family, name), without what is local to functions."""
+        chosen = self.defines & ~IS_VALUE[self.snapshot.kinds] & ~self.test[self.file] & ~self.is_local
+        return self._table(chosen, self.family[self.file], self.name)
 
     @cached_property
     def types(self) -> NameTable:
-        """Types outside tests by (family, name)."""
-        return self._table(self.container & ~self.test[self.file], self.family[self.file], self.name)
+        """Types outside tests by (family, name), without what is local to functions."""
+        return self._table(self.container & ~self.test[self.file] & ~self.is_local, self.family[self.file], self.name)
 
     @cached_property
     def types_by_folded_name(self) -> NameTable:
         """Types by (family, name without case and underscores), so that `http_client` finds HttpClient."""
-        return self._table(self.container & ~self.test[self.file], self.family[self.file], self.sound)
+        return self._table(self.container & ~self.test[self.file] & ~self.is_local, self.family[self.file], self.sound)
 
     @cached_property
     def by_folded_name(self) -> NameTable:

@@ -231,9 +231,9 @@ class SnapshotVectors:
         found = [getattr(part, name).astype(np.int64) + base for part, base in zip(self._parts, self._unit_bases, strict=True)]
         return np.concatenate(found) if found else np.empty(0, np.int64)
 
-    def passages_of_units(self, units: Array) -> tuple[Array, Array]:
-        """For each unit the passages it has a part in: (first, one past the last)."""
-        return np.searchsorted(self.last, units), np.searchsorted(self.first, units, side="right")
+    def passages_of_units(self, units: Array, inside: Array | int = 0) -> tuple[Array, Array]:
+        """For each unit, with so many after it that are inside it, the passages it has a part in: (first, one past the last)."""
+        return np.searchsorted(self.last, units), np.searchsorted(self.first, units + inside, side="right")
 
     def passages_with_units(self, units: Array | None) -> Array | None:
         """The passages that hold some of the units of a mask."""

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from whence.core.types import CALLABLES, Reference, TypeFact, Unit
 from whence.parse.endpoints import Spot, endpoints
-from whence.parse.values import UNKNOWN, Expressions, Values, ValueSpans
+from whence.parse.values import UNKNOWN, Expressions, Values, ValueSpans, functions_around
 
 #: Stands for a receiver that is an expression: its type is not known.
 EXPRESSION = UNKNOWN
@@ -91,13 +91,13 @@ def references(source: bytes, heard: CollectedReferences) -> tuple[tuple[Referen
     expressions = Expressions(text, heard.language, joining.separators, joining.letters)
     said = _from_grammar(expressions, heard)
     known = _known_names(heard)
-    said += _passed(expressions, heard, known)
+    values = Values(expressions, heard.units, heard.values)
+    said += _passed(expressions, heard, known, values)
     taken = {one[0] for one in said}
     said += _capitalised(expressions, taken)
     said += [one for one in _own_fields(text, heard.language, known) if one[0] not in taken]
     said += endpoints(code, heard.language)
     said.sort()
-    values = Values(expressions, heard.units, heard.values)
     taken.update(one[0] for one in said)
     said += _bare_calls(expressions, heard, values, taken)
     said.sort()
@@ -140,7 +140,7 @@ def _bare_calls(expressions: Expressions, heard: CollectedReferences, values: Va
     return found
 
 
-def _passed(expressions: Expressions, heard: CollectedReferences, known: set[str]) -> Iterator[_Said]:
+def _passed(expressions: Expressions, heard: CollectedReferences, known: set[str], values: Values) -> Iterator[_Said]:
     """Names given as values that may be functions: the file knows them, or they belong to something."""
     text, joining = expressions.text, joining_of(heard.language)
     ends = joining.ends
@@ -150,7 +150,7 @@ def _passed(expressions: Expressions, heard: CollectedReferences, known: set[str
             receiver = receiver_of(expressions, at, joining)
             if receiver not in _OWN or text[at - 1] == ":":  # `self.name` is a field, and read as one
                 yield (at, _PASSED, _decoded(text[at:end]), receiver, "")
-        elif (name := _decoded(text[at:end])) in known:
+        elif (name := _decoded(text[at:end])) in known or values.defines(values.row_at(at), name):
             yield (at, "references", name, "", "")
 
 
@@ -165,7 +165,8 @@ def _packages(heard: CollectedReferences) -> list[tuple[int, str]]:
 
 def _known_names(heard: CollectedReferences) -> set[str]:
     """Names that stand for something in the whole file: a variable given to a function is none of them."""
-    known = {"self", "this", "cls"} | {unit.name for unit in heard.units}
+    own = (unit.name for unit, around in zip(heard.units, functions_around(heard.units), strict=True) if around < 0)
+    known = {"self", "this", "cls", *own}
     for text in heard.imports:
         known.update(_WORDS.findall(text))
     known.discard("")

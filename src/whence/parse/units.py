@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from tree_sitter import Node, QueryCursor
 
-from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, ParsedFile, Unit
+from whence.core.types import CALLABLES, CONTAINERS, EDGE_WEIGHTS, KINDS, VALUES, ParsedFile, Unit
 from whence.parse.endpoints import Spot
 from whence.parse.grammars import (
     Grammar,
@@ -66,6 +66,8 @@ CONSTRUCTORS = frozenset({"__init__", "__new__", "__construct", "constructor", "
 #: Words among the first of a signature that make a definition private.
 _PRIVATE = frozenset({"private", "fileprivate"})
 _FIRST_WORDS = 5
+#: Languages in which a variable can be written like the declaration of a function.
+_DECLARES_LIKE_CALLS = frozenset({"c", "cpp"})
 
 #: What a declarator of C comes down to, and what wraps it without saying so in a field.
 _VARIABLE_NAMES = frozenset({"identifier", "field_identifier", "qualified_identifier"})
@@ -317,7 +319,7 @@ class _Reader:
             while open_ and (open_[-1][0].end <= found.start or (open_[-1][0].start, open_[-1][0].end) == (found.start, found.end)):
                 open_.pop()
             outer, parents = open_[-1] if open_ else (None, ())
-            if outer is not None and outer.kind in CALLABLES:
+            if outer is not None and outer.kind in CALLABLES and not self._is_local_unit(found):
                 continue
             mine = (*parents, found.owner) if found.owner else parents
             if found.kind != SCOPE:
@@ -328,6 +330,12 @@ class _Reader:
         self.begun = set(spans)
         calls = self._calls_of([(start, found.end) for start, (found, _, _) in zip(spans, kept, strict=True)])
         return [self._unit(*one, start, called) for one, start, called in zip(kept, spans, calls, strict=True)]
+
+    def _is_local_unit(self, found: _Definition) -> bool:
+        """Whether what a function defines for itself is a unit: functions and types are, variables and short names of types are not."""
+        if self.language in _DECLARES_LIKE_CALLS and found.kind in CALLABLES:
+            return found.body >= 0 and found.kind != "macro"  # `Cart cart(items);` is a variable
+        return found.kind not in VALUES and found.kind != "type"
 
     def _unit(self, found: _Definition, kind: str, parents: tuple[str, ...], start: int, calls: list[str]) -> Unit:
         return Unit(

@@ -446,6 +446,20 @@ def _joined(found: Sequence[str]) -> str:
     return "|".join(known[:MAX_ALTERNATIVES]) or UNKNOWN
 
 
+def functions_around(units: Sequence[Unit]) -> list[int]:
+    """For each unit of a file, in order, the row of the innermost function that it is defined in; -1 for none."""
+    around, open_ = [-1] * len(units), list[int]()
+    for row, unit in enumerate(units):
+        while open_ and units[open_[-1]].end <= unit.start:
+            open_.pop()
+        if open_ and unit.start == units[open_[-1]].start and unit.end == units[open_[-1]].end:
+            open_.pop()  # two names for one definition
+        around[row] = open_[-1] if open_ else -1
+        if unit.kind in CALLABLES:
+            open_.append(row)
+    return around
+
+
 # Types.
 def type_end(text: str, start: int, end: int) -> int:
     """Where a type ends that begins at a place."""
@@ -548,7 +562,8 @@ class Values:
         self._fields: list[TypeFact] = []
         self._returned: dict[int, list[str]] = {}
         self._bounds: dict[int, dict[str, str]] = {}
-        self._starts = [unit.start for unit in units]
+        self._starts, self._around = [unit.start for unit in units], functions_around(units)
+        self._local_units = {(holder, unit.name) for unit, holder in zip(units, self._around, strict=True) if holder >= 0}
         for row, unit in enumerate(units):
             self._take_parameters(row, unit)
         for start, end in spans.targets:
@@ -771,6 +786,7 @@ class Values:
 
     def _local(self, row: int, name: str, at: int, hops: int) -> str | None:
         """The path of a local at a place; None if the unit has no local of the name."""
+        row = self._binding_row(row, name)
         bindings = self._locals.get((row, name))
         if bindings is None:
             return self._of_file.get(name) if self._units[row].kind in CALLABLES or self._units[row].kind == "raw" else None
@@ -789,6 +805,18 @@ class Values:
             return self.known(later.path, row, at, hops + 1) if later and hops < 2 else _joined(found)
         return _joined(found)
 
+    def defines(self, row: int, name: str) -> bool:
+        """Whether a unit, or a function around it, defines something of a name for itself."""
+        while row >= 0 and (row, name) not in self._local_units:
+            row = self._around[row]
+        return row >= 0
+
+    def _binding_row(self, row: int, name: str) -> int:
+        """The unit that binds a name which a unit uses: itself, a function around it, or else the outermost of them."""
+        while (row, name) not in self._locals and self._around[row] >= 0:
+            row = self._around[row]
+        return row
+
     @cached_property
     def _of_file(self) -> dict[str, str]:
         """What is bound outside units, where all that bind a name agree."""
@@ -800,8 +828,8 @@ class Values:
         return {name: path for name, path in found.items() if path != UNKNOWN}
 
     def is_local(self, row: int, name: str) -> bool:
-        """Whether a unit binds a name."""
-        return (row, name) in self._locals
+        """Whether a unit, or a function around it, binds a name."""
+        return (self._binding_row(row, name), name) in self._locals
 
     def facts(self) -> list[TypeFact]:
         """What the file tells of the types of its units and their fields."""

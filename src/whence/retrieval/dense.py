@@ -27,7 +27,7 @@ class DenseMatches:
     def __init__(self, snapshot: Snapshot, view: SnapshotVectors, query: Vectors, example: int | None = None) -> None:
         """`example` is the unit that serves as the query, if any; passages that overlap it count as dissimilar."""
         self._snapshot, self._view, self._query = snapshot, view, query
-        low, high = view.passages_of_units(np.array(example)) if example is not None else (0, 0)
+        low, high = self._passages_of(np.array(example)) if example is not None else (0, 0)
         self._ignored = np.arange(int(low), int(high))
         self._every: Array | None = None
         self._passage_cache = RowCache(view.passages, self._compare, np.float32)
@@ -74,8 +74,11 @@ class DenseMatches:
         """The similarity of each file: the mean of its three nearest passages."""
         return self._file_cache.at(files)
 
+    def _passages_of(self, units: Array) -> tuple[Array, Array]:
+        return self._view.passages_of_units(units, self._snapshot.column("units.inside")[units])
+
     def _compute_units(self, units: Array) -> Array:
-        low, high = self._view.passages_of_units(units)
+        low, high = self._passages_of(units)
         owner, passage = spread(low, high)
         return _best(owner, self._similar(passage), len(units))
 

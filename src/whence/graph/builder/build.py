@@ -59,8 +59,9 @@ def _concatenated(parts: Iterable[EdgeColumns]) -> EdgeColumns:
 
 
 def _containment(symbols: SymbolTable) -> EdgeColumns:
-    inside = np.flatnonzero(symbols.owner >= 0)
-    owner = symbols.owner[inside]
+    holder = np.where(symbols.is_local, symbols.function, symbols.owner)
+    inside = np.flatnonzero(holder >= 0)
+    owner = holder[inside]
     apart = inside != owner
     inside, owner = inside[apart], owner[apart]
     return _concatenated([_edges(owner, inside, "contains", 1.0), _edges(inside, owner, "member_of", 1.0)])
@@ -147,7 +148,7 @@ def _tests(symbols: SymbolTable, edges: EdgeColumns) -> list[EdgeColumns]:
 
 
 #: Raise it with any change that makes different edges from the same segments.
-GRAPH_FORMAT = 9
+GRAPH_FORMAT = 10
 #: Of the columns as `graph_arrays` lists them.
 _COLUMN_TYPES = (np.int32, np.int32, np.uint8, np.uint8, np.float32, np.uint32, np.float64)
 

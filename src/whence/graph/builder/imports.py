@@ -174,7 +174,7 @@ class Exports:
     def _members(self) -> NameTable:
         """Members of types by (file, name)."""
         symbols = self._symbols
-        rows = np.flatnonzero(symbols.defines & (symbols.owner >= 0) & ~symbols.container)
+        rows = np.flatnonzero(symbols.defines & (symbols.owner >= 0) & ~symbols.container & (symbols.function < 0))
         return NameTable(scoped_key(symbols.file[rows], symbols.name[rows]), rows)
 
     def wildcard(self, file: Array, name: Array) -> Pairs:

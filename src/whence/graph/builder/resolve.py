@@ -199,8 +199,8 @@ class Resolver:
         self._place = self._types.places[self.references.unit]
         used = distinct(self._place << 32 | self.references.path)
         paths = [(key >> 32, self.references.paths[key & 0xFFFFFFFF]) for key in used.tolist()]
-        plain = (self._in_file, self.exports.imported, self.exports.wildcard, self._in_folder)
-        self._types.look_up_roots([*facts.paths, *paths], plain, self._type_tiers)
+        plain = (self._in_file, self.exports.imported, self.exports.wildcard, self._in_folder, self._local_types)
+        self._types.look_up_roots([*facts.paths, *paths], plain, [*self._type_tiers, self._local_types])
 
     def _resolve_by_type(self, rows: Array) -> None:
         """Members of the types that the path of the receiver leads to."""
@@ -257,6 +257,7 @@ class Resolver:
         self._resolve_type_members(qualified)
         external = is_member(scoped_key(self.file[qualified], self.references.receiver[qualified]), self.bindings.external_words)
         rows = np.setdiff1d(rows, qualified[external], assume_unique=True)
+        self._resolve_local(rows[self._has_no_receiver[rows]])
         for tier in self._type_tiers:
             rows = rows[self.open[rows]]
             at, target = tier(self.file[rows], self.references.name[rows])
@@ -325,7 +326,7 @@ class Resolver:
     # Members.
     def _resolve_self(self, rows: Array) -> None:
         unit = self.references.unit[rows]
-        owner = np.where(self.symbols.container[unit], unit, self.symbols.owner[unit])
+        owner = self.symbols.own_type[unit]
         known = owner >= 0
         rows, owner = rows[known], owner[known]
         is_own = ~self._is_super[rows]
@@ -375,16 +376,33 @@ class Resolver:
 
     # Names without a receiver.
     def _resolve_plain(self, rows: Array) -> None:
-        self._resolve_enclosing(rows)
+        self._resolve_local(rows)
+        self._resolve_enclosing(rows[self.open[rows]])
         for tier in (self._in_file, self.exports.imported, self.exports.wildcard, self._in_folder):
             rows = rows[self.open[rows]]
             self._match_few(rows, *tier(self.file[rows], self.references.name[rows]))
 
+    def _resolve_local(self, rows: Array) -> None:
+        """What the functions around a reference define for themselves, the innermost first."""
+        function = self.references.unit[rows]
+        while len(rows):
+            at, target = self.symbols.in_function.pairs_up_to(scoped_key(function, self.references.name[rows]), MAX_BY_NAME)
+            other = (target != self.references.unit[rows[at]]) | (self.references.kind[rows[at]] == _CALLS)  # `class Cart(Cart)`
+            self._match_few(rows, at[other], target[other])
+            function = self.symbols.function[function]
+            left = self.open[rows] & (function >= 0)
+            rows, function = rows[left], function[left]
+
+    def _local_types(self, file: Array, name: Array) -> Pairs:
+        """The only type of a name that a function of the file defines for itself."""
+        symbols = self.symbols
+        rows = np.flatnonzero(symbols.container & symbols.is_local)
+        return NameTable(scoped_key(symbols.file[rows], symbols.name[rows]), rows).pairs_up_to(scoped_key(file, name), 1)
+
     def _resolve_enclosing(self, rows: Array) -> None:
         """Members of the enclosing types and modules; only of modules where a member needs a receiver."""
         symbols = self.symbols
-        unit = self.references.unit[rows]
-        owner = np.where(symbols.container[unit], unit, symbols.owner[unit])
+        owner = symbols.own_type[self.references.unit[rows]]
         reopens = self._in_language(_REOPENS_MODULES)
         for _ in range(MAX_ENCLOSING):
             inside = (owner >= 0) & self.open[rows]

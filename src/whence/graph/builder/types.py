@@ -94,7 +94,7 @@ class Facts:
                 if not texts[name]:
                     self.of_unit[unit].append(texts[path])
                     continue
-                owner = unit if symbols.container[unit] else int(symbols.owner[unit])
+                owner = int(symbols.own_type[unit])
                 if texts[name] == EXTENDED:
                     self.added[int(symbols.name[unit])].append((texts[path], unit))
                 elif IS_VALUE[snapshot.kinds[unit]]:
@@ -115,8 +115,7 @@ class TypeFinder:
         self._of_type = _rows_by_key(symbols.of_type)
         self._take_objects()
         self._twins = self._find_twins()
-        around = np.where(symbols.container, np.arange(symbols.units), symbols.owner)
-        _, first, back = np.unique(scoped_key(symbols.file, around + 1), return_index=True, return_inverse=True)
+        _, first, back = np.unique(scoped_key(symbols.file, symbols.own_type + 1), return_index=True, return_inverse=True)
         self.places: Array = first[back].astype(np.int64)  # of each unit: the first from which names mean the same
         self._plain: dict[int, list[int]] = {}
         self._types: dict[int, list[int]] = {}
@@ -153,7 +152,7 @@ class TypeFinder:
     def _take_objects(self) -> None:
         """Values and functions have what is defined in their name: `api.get = function`, methods of an object literal."""
         symbols = self._symbols
-        inside = np.flatnonzero(symbols.defines & (symbols.scope > 0) & (symbols.owner < 0))
+        inside = np.flatnonzero(symbols.defines & (symbols.scope > 0) & (symbols.owner < 0) & ~symbols.is_local)
         holders = NameTable(scoped_key(symbols.file, symbols.full)[symbols.defines], np.flatnonzero(symbols.defines))
         at, holder = holders.pairs_up_to(scoped_key(symbols.file[inside], symbols.scope[inside]), 1)
         self._holds = set(holder.tolist())
@@ -232,7 +231,9 @@ class TypeFinder:
         return self._of_units(units, depth) or self._types_named(file, path.hashed)
 
     def _type_around(self, unit: int) -> int:
-        return unit if self._symbols.container[unit] else self._owner[unit]
+        if self._symbols.container[unit]:
+            return unit
+        return self._owner[unit] if self._owner[unit] >= 0 else int(self._symbols.own_type[unit])
 
     def _types_named(self, file: int, hashed: int) -> Values:
         return _few([value for unit in self._types.get(file << 32 | hashed, ()) for value in self._of_unit(unit, 0)])

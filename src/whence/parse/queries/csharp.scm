@@ -13,7 +13,8 @@
 (operator_declaration operator: _ @name) @method
 (conversion_operator_declaration type: (_) @name) @method
 (indexer_declaration "this" @name) @method
-(global_statement (local_function_statement name: (identifier) @name parameters: (_) @parameters body: (_) @body)) @function
+(local_function_statement name: (identifier) @name parameters: (_) @parameters body: (_) @body) @function
+(global_statement (local_function_statement name: (identifier) @name)) @function
 (property_declaration name: (identifier) @name) @field
 (event_declaration name: (identifier) @name) @field
 (event_field_declaration (variable_declaration (variable_declarator name: (identifier) @name) .)) @field

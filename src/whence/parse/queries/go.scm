@@ -47,6 +47,9 @@
     (var_spec .
       name: (identifier) @name
       value: (expression_list . (func_literal parameters: (_) @parameters body: (_) @body)))) @function)
+(short_var_declaration
+  left: (expression_list . (identifier) @name .)
+  right: (expression_list . (func_literal parameters: (_) @parameters body: (_) @body) .)) @function
 (source_file (var_declaration (var_spec_list (var_spec . name: (identifier) @name) @constant)))
 
 ; Mentions

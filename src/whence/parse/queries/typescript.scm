@@ -31,7 +31,7 @@
     (generator_function parameters: (_) @parameters body: (_) @body)
   ]) @method
 
-; Top-level variables. One that holds a function or a class is that; `require` is an import.
+; Variables of the file, and functions that any variable holds. One that holds a class is that; `require` is an import.
 (program (_ . (variable_declarator name: (identifier) @name !value) .) @constant)
 (program
   (_ .
@@ -43,15 +43,24 @@
         (template_string) (ternary_expression) (this) (true) (unary_expression) (undefined)
       ] @_value) .) @constant
   (#not-match? @_value "^require\\("))
-(program
-  (_ .
+([
+  (lexical_declaration .
     (variable_declarator
       name: (identifier) @name
       value: [
         (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
         (function_expression parameters: (_) @parameters body: (_) @body)
         (generator_function parameters: (_) @parameters body: (_) @body)
-      ]) .) @function)
+      ]) .)
+  (variable_declaration .
+    (variable_declarator
+      name: (identifier) @name
+      value: [
+        (arrow_function [parameters: (_) parameter: (_)] @parameters body: (_) @body)
+        (function_expression parameters: (_) @parameters body: (_) @body)
+        (generator_function parameters: (_) @parameters body: (_) @body)
+      ]) .)
+] @function)
 (program (_ . (variable_declarator name: (identifier) @name value: (class body: (_) @body)) .) @class)
 (program
   (_
