@@ -154,7 +154,7 @@ class StaticEncoder:
             known[word] = len(known)
             self._flat += self._vocabulary.pieces(word.decode("ascii"))
             self._starts.append(len(self._flat))
-        return np.array([known[word] for word in found], np.int64)
+        return np.fromiter(map(known.__getitem__, found), np.int64, len(found))
 
     def _means(self, owner: Array, pieces: Array, weights: Array, count: int) -> Array:
         """For each owner the mean of its pieces' vectors: by weight, and by the logarithm of how often they occur."""

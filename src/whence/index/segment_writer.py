@@ -104,16 +104,13 @@ class _Words:
     flat: list[int] = field(default_factory=list)
     parts: list[int] = field(default_factory=lambda: [0])  # how many of a word's terms are parts of it, not the whole
 
-    def look_up(self, found: list[bytes]) -> list[int]:
+    def look_up(self, found: list[bytes]) -> Array:
         """The ids of words, adding those that are new."""
         known = self.ids
-        try:
-            return [known[word] for word in found]
-        except KeyError:
-            for word in found:
-                if word not in known:
-                    self._add(word)
-            return [known[word] for word in found]
+        for word in dict.fromkeys(found):
+            if word not in known:
+                self._add(word)
+        return np.fromiter(map(known.__getitem__, found), np.int64, len(found))
 
     def _add(self, raw: bytes) -> None:
         self.ids[raw] = len(self.ids)
@@ -189,7 +186,7 @@ class SegmentWriter:
                 texts += [one.name.encode(), " ".join(one.parents).encode(), one.signature.encode()]
                 unit += [row, row, row]
                 where += [NAME, PARENTS, SIGNATURE]
-        ids = np.array(self._words.look_up(_SPACED_MARK.join(texts).translate(SPACED_OUT).split()), np.int64)
+        ids = self._words.look_up(_SPACED_MARK.join(texts).translate(SPACED_OUT).split())
         marks = ids == 0
         words, piece = ids[~marks], np.cumsum(marks)[~marks]
         in_text = int(np.searchsorted(piece, len(pieces)))  # the words before the names
@@ -198,7 +195,7 @@ class SegmentWriter:
         self._text_word.append(words[:in_text])
         self._text_window.append(np.array(window, np.int64)[piece[:in_text]] + (self._window_ends[-1] if self._window_ends else 0))
         whole = sorted(set(source.translate(SPACED_OUT).split()))  # a cut may divide a word, and there may be text outside units
-        return np.array(self._words.look_up(whole), np.int64)
+        return self._words.look_up(whole)
 
     def arrays(self) -> dict[str, Array]:
         """The columns of a segment with these files, in the order they were added."""
@@ -569,5 +566,13 @@ def _name_parts(name: str) -> tuple[str, ...]:
 
 def lead_hashes(doc: str) -> list[int]:
     """The hashes of the distinct terms of a leading comment."""
-    found = dict.fromkeys(analyzer.stem(part) for word in analyzer.words(doc[:LEAD_CHARACTERS]) for part in analyzer.parts(word))
-    return [lead_hash(term) for term in found]
+    found: dict[tuple[str, int], None] = {}
+    for word in analyzer.words(doc[:LEAD_CHARACTERS]) if doc else ():
+        found.update(_hashed_terms(word))
+    return [hashed for _, hashed in found]
+
+
+@lru_cache(maxsize=MAX_CACHED_WORDS)
+def _hashed_terms(word: str) -> dict[tuple[str, int], None]:
+    terms = map(analyzer.stem, analyzer.parts(word))
+    return {(term, lead_hash(term)): None for term in terms}
